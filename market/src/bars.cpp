@@ -4,6 +4,13 @@
 
 namespace rekindle::market {
 
+std::int64_t BarMetadata::volume_per_unit() const noexcept {
+    std::int64_t power = 1;
+    for (int i = 0; i < volume_decimals; ++i)
+        power *= 10;
+    return power;
+}
+
 TickSize BarMetadata::level() const noexcept {
     // A step is a power of ten, so dividing by its inverse rounds only once.
     return tick.points < 1 && !has_tick() ? TickSize{profile_bin / std::round(1 / tick.points)}

@@ -39,6 +39,8 @@ nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t ro
     json["rows"] = rows;
     json["tick"] = metadata.tick.points;
     json["profile_bin"] = metadata.profile_bin;
+    if (metadata.volume_decimals != 0)
+        json["volume_decimals"] = metadata.volume_decimals;
     json["bar_seconds"] = metadata.bar_seconds;
     json["dates_only"] = metadata.dates_only;
     if (metadata.dates_only) {
@@ -107,6 +109,7 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
         header.vix = json.at("vix").get<bool>();
         header.metadata.tick.points = json.at("tick").get<double>();
         header.metadata.profile_bin = json.value("profile_bin", 0); // older files have none
+        header.metadata.volume_decimals = json.value("volume_decimals", 0);
         header.metadata.bar_seconds = json.at("bar_seconds").get<std::int64_t>();
         header.metadata.dates_only = json.at("dates_only").get<bool>();
         header.metadata.utc_days = json.value("utc_days", false);
@@ -116,6 +119,7 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
         throw damaged(path, fmt::format("the header cannot be read: {}", exception.what()));
     }
     if (header.rows > text.size() || !(header.metadata.tick.points > 0) || header.metadata.profile_bin < 0 ||
+        header.metadata.volume_decimals < 0 || header.metadata.volume_decimals > 9 ||
         header.metadata.contracts.empty())
         throw damaged(path, "the header is inconsistent with itself or the file");
     return header;

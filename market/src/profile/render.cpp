@@ -1,3 +1,4 @@
+#include "reading/table_text.h"
 #include "sessions/session_names.h"
 
 #include <rekindle/base/error.h>
@@ -110,7 +111,11 @@ nlohmann::ordered_json session_json(const ProfileReport& report, std::size_t s) 
     json["high"] = points(session.high);
     json["low"] = points(session.low);
     json["close"] = points(session.close);
-    json["total_volume"] = session.total_volume;
+    if (session.volume_per_unit == 1)
+        json["total_volume"] = session.total_volume;
+    else
+        json["total_volume"] =
+            static_cast<double>(session.total_volume) / static_cast<double>(session.volume_per_unit);
     json["vwap"] = tick.to_points(session.vwap);
     json["vpoc"] = points(session.point_of_control);
     json["value_area_low"] = points(session.value_area_low);
@@ -143,11 +148,17 @@ std::string price_text(double ticks, TickSize tick) {
 std::string render_profile_csv(const ProfileReport& report) {
     std::string csv = "date,vpoc,value_area_low,value_area_high,value_area_width,total_volume\n";
     const TickSize tick = report.metadata.tick;
+    const auto volume_text = [&](std::int64_t volume) {
+        std::string text;
+        reading::append_fixed(volume, report.metadata.volume_decimals, text);
+        return text;
+    };
     for (const SessionSummary& session : report.sessions)
         csv += fmt::format(
             "{},{},{},{},{},{}\n", format_date(session.date), price_text(session.point_of_control, tick),
             price_text(session.value_area_low, tick), price_text(session.value_area_high, tick),
-            price_text(session.value_area_high - session.value_area_low, tick), session.total_volume);
+            price_text(session.value_area_high - session.value_area_low, tick),
+            volume_text(session.total_volume));
     return csv;
 }
 

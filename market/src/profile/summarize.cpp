@@ -69,6 +69,7 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
         throw usage_error("too much volume in one session")
             .expected("at most " + with_thousands(max_profile_volume));
     summary.total_volume = static_cast<std::int64_t>(volume);
+    summary.volume_per_unit = table.metadata().volume_per_unit();
     summary.vwap = volume == 0 ? static_cast<double>(summary.close)
                                : static_cast<double>(close_times_volume) / static_cast<double>(volume);
     return summary;

@@ -185,6 +185,15 @@ void BarCollector::add_at(ParsedBlock& block, std::uint64_t first_line) {
     totals_.negative_closes += block.negative_closes;
     totals_.unknown_volumes += block.unknown_volumes;
     totals_.volumes_rounded += block.volumes_rounded;
+    totals_.small_fractions += block.small_fractions;
+    totals_.volume_decimals = std::max(totals_.volume_decimals, block.volume_decimals);
+    for (std::size_t row = 0; row < bars.size(); ++row) {
+        const std::int32_t date = date_of(bars.time[row]);
+        volume_of_date_ =
+            static_cast<double>(bars.volume[row]) + (date == volume_date_ ? volume_of_date_ : 0);
+        volume_date_ = date;
+        totals_.largest_daily_volume = std::max(totals_.largest_daily_volume, volume_of_date_);
+    }
     for (const Decimal& price : block.misfits)
         if (misfits_.size() < misfit_limit)
             misfits_.push_back(price);

@@ -34,6 +34,9 @@ struct Totals {
     std::uint64_t negative_closes = 0;
     std::uint64_t unknown_volumes = 0;
     std::uint64_t volumes_rounded = 0;
+    std::uint64_t small_fractions = 0; ///< of volumes below 1000
+    int volume_decimals = 0;           ///< most decimals of a volume
+    double largest_daily_volume = 0;   ///< of a UTC day, in stored units
 };
 
 /// Receives files one after another, each in blocks from its beginning.
@@ -99,6 +102,8 @@ class BarCollector {
     std::vector<std::uint64_t> file_starts_;
     std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();
     bool needs_ordering_ = false;
+    std::int32_t volume_date_ = 0;
+    double volume_of_date_ = 0;
 };
 
 } // namespace rekindle::market::reading

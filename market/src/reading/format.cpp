@@ -120,6 +120,28 @@ std::optional<FileLayout> recognize_ninjatrader(const FileHead& head, std::strin
     return layout;
 }
 
+/// Binance's klines without a header: open time, prices, volume, close time and six other numbers.
+std::optional<FileLayout> recognize_binance(const FileHead& head, std::string_view) {
+    constexpr std::size_t field_count = 12;
+    const auto fields = split(head.first().text, ',');
+    if (fields.size() != field_count)
+        return std::nullopt;
+    const auto is_unix = [](std::string_view text) {
+        const auto stamp = recognize_stamp(text);
+        return stamp && stamp->date >= DateFormat::unix_milliseconds;
+    };
+    const std::string_view end = fields[6]; // the last millisecond or microsecond of the bar
+    if (!is_unix(fields[0]) || end.size() != fields[0].size() || !end.ends_with("999") ||
+        !std::all_of(fields.begin() + 1, fields.end(),
+                     [](std::string_view text) { return parse_decimal(text); }))
+        return std::nullopt;
+    FileLayout layout = layout_without_header(head, "Binance klines", ',');
+    layout.columns = {.time = 0, .open = 1, .high = 2, .low = 3, .close = 4, .volume = 5};
+    layout.header[0] = "open_time";
+    layout.stamps_begin_bars = true;
+    return layout;
+}
+
 /// Position of the only column with one of the names, in order of preference.
 int find_column(const FileHead& head, const std::vector<std::string>& names, const Role& role) {
     for (const std::string_view alias : role.aliases) {
@@ -264,6 +286,7 @@ struct Format {
 
 constexpr std::array formats{
     Format{"NinjaTrader export", &recognize_ninjatrader},
+    Format{"Binance klines", &recognize_binance},
     Format{"CSV with a header", &recognize_header},
 };
 
@@ -297,6 +320,32 @@ std::string hint_without_header(const FileHead& head) {
     if (!delimiter)
         return "Separate the fields with commas, semicolons or tabs.";
     return "Without a header: " + suggest_columns(head, *delimiter, {});
+}
+
+/// A comma before any number of digits but three cannot stand between thousands.
+bool has_decimal_comma(std::string_view price) {
+    const std::size_t comma = price.find(',');
+    const std::string_view decimals =
+        price.substr(std::min(price.size(), comma) + (comma < price.size() ? 1 : 0));
+    return comma != std::string_view::npos && decimals.size() != 3 &&
+           decimals.find_first_of(".,") == std::string_view::npos &&
+           parse_price(without_decimal_comma(price)).has_value();
+}
+
+void recognize_decimal_comma(const FileHead& head, FileLayout& layout) {
+    if (layout.delimiter == ',')
+        return;
+    for (const HeadLine& line : head.lines) {
+        const auto fields = split_fields(line.text, layout.delimiter);
+        if (line.begin < layout.data_offset || !fields)
+            continue;
+        for (const int column :
+             {layout.columns.open, layout.columns.high, layout.columns.low, layout.columns.close})
+            if (static_cast<std::size_t>(column) < fields->size())
+                layout.decimal_comma |= has_decimal_comma(trim((*fields)[static_cast<std::size_t>(column)]));
+    }
+    if (layout.decimal_comma)
+        layout.notes.push_back(fmt::format("{} has decimal commas.", head.path.string()));
 }
 
 void recognize_stamps(const FileHead& head, FileLayout& layout) {
@@ -347,7 +396,7 @@ std::vector<int> ColumnMap::used() const {
 
 bool is_header(const std::vector<std::string>& fields) {
     return std::none_of(fields.begin(), fields.end(), [](const std::string& field) {
-        return parse_price(field) || recognize_stamp(field);
+        return parse_price(field) || parse_price(without_decimal_comma(field)) || recognize_stamp(field);
     });
 }
 
@@ -414,6 +463,7 @@ FileLayout recognize_layout(const FileHead& head, std::string_view columns, std:
                       "HHmmss;open;high;low;close;volume")
             .hint(hint_without_header(head));
     require_columns(head, *layout);
+    recognize_decimal_comma(head, *layout);
     recognize_stamps(head, *layout);
     if (layout->columns.contract == no_column && layout->contract.empty())
         layout->contract = contract_of_file(head.path);
@@ -427,8 +477,11 @@ FileLayout recognize_layout(const FileHead& head, std::string_view columns, std:
 
 std::string contract_of_file(const std::filesystem::path& path) {
     std::string name = path.filename().string();
-    if (name.ends_with(".gz"))
-        name.resize(name.size() - 3);
+    for (const std::string_view ending : {".gz", ".zst", ".zip"})
+        if (name.ends_with(ending))
+            name.resize(name.size() - ending.size());
+    if (name.ends_with(".scid")) // ESH25_FUT_CME.scid, ESH5.CME.scid
+        return name.substr(0, std::min(name.find("_FUT"), name.find('.')));
     if (name.ends_with(".Last.txt"))
         return name.substr(0, name.size() - 9);
     name = std::filesystem::path(name).stem().string();

@@ -62,6 +62,7 @@ struct FileLayout {
     std::vector<std::string> header; ///< "" for each column of a file without one
     ColumnMap columns;
     StampFormat stamp;
+    bool decimal_comma = false;     ///< prices and volumes are like 4.800,25
     bool stamps_begin_bars = false; ///< according to the name of the time column
     std::string contract;           ///< of all rows, if there is no contract column
     std::size_t data_offset = 0;    ///< where the rows begin, in bytes

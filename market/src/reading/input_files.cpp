@@ -18,7 +18,8 @@ constexpr std::size_t sample_size = 1 << 13;
 
 bool is_bar_file(const std::filesystem::path& path) {
     const std::string name = path.filename().string();
-    constexpr std::array endings{".csv", ".txt", ".csv.gz", ".txt.gz", ".parquet"};
+    constexpr std::array endings{".csv", ".txt",     ".csv.gz", ".txt.gz", ".csv.zst", ".txt.zst",
+                                 ".zip", ".parquet", ".scid",   ".dbn",    ".dbn.zst"};
     return !name.starts_with('.') && std::any_of(endings.begin(), endings.end(),
                                                  [&](const char* ending) { return name.ends_with(ending); });
 }
@@ -38,7 +39,7 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
     if (files.empty())
         throw usage_error("the folder contains no bar files")
             .at(folder.string())
-            .expected("*.csv, *.txt, *.csv.gz, *.txt.gz or *.parquet");
+            .expected("*.csv, *.txt, *.csv.gz, *.csv.zst, *.zip, *.parquet, *.scid or *.dbn");
     std::sort(files.begin(), files.end());
     std::sort(not_read.begin(), not_read.end());
     return files;
@@ -55,6 +56,7 @@ InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& opt
     file.bytes = source->bytes_total();
     file.packed = source->packed();
     file.rows = source->rows();
+    file.begins_bars = source->stamps_begin_bars();
     if (const std::string format = source->table_format(); !format.empty()) {
         file.layout.format = format;
         file.layout.data_line = 1; // rows are counted without the header
@@ -70,7 +72,10 @@ InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& opt
     // A few rows may run the other way: the hour repeated in the fall, or a misplaced row.
     const RowParser::Times times = parser.count_times(text);
     file.newest_first = times.backwards > 20 * times.forwards;
-    file.days = DayStamps::recognize(times, file.layout.stamp, options);
+    ReadOptions as_stamped = options;
+    if (file.begins_bars)
+        as_stamped.stamp = StampAt::bar_start;
+    file.days = DayStamps::recognize(times, file.layout.stamp, as_stamped);
     file.layout.stamp.midnight =
         file.days && file.days->dates_as_written() && file.layout.stamp.time != TimeFormat::none;
     file.lacks_volumes = parser.lacks_volumes(text);
@@ -146,9 +151,7 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
     std::string names;
     for (std::size_t i = 0; i < std::min(files.size(), max_named); ++i)
         names += (i > 0 ? ", " : "") + files[i].filename().string();
-    return "Not read, because only *.csv, *.txt, *.csv.gz, *.txt.gz and *.parquet files are read from a "
-           "folder: " +
-           names +
+    return "Not read, because their names do not end like those of bar files: " + names +
            (files.size() > max_named ? " and " + std::to_string(files.size() - max_named) + " more." : ".");
 }
 

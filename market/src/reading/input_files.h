@@ -18,12 +18,13 @@ struct InputFile {
     double bytes_per_row = 64; ///< at the beginning, uncompressed
     std::uint64_t rows = 0;    ///< if the file says so, else 0
     bool packed = false;
+    bool begins_bars = false;      ///< the format says that timestamps are the beginning of bars
     bool newest_first = false;     ///< the beginning runs from newest to oldest
     bool lacks_volumes = false;    ///< no row of the beginning has a volume
     std::optional<DayStamps> days; ///< if a bar is a day or more
 };
 
-/// Expands folders to their *.csv, *.txt, *.csv.gz, *.txt.gz and *.parquet files, sorted by name. Throws
+/// Expands folders to their bar files (docs/formats/bars.md), sorted by name. Throws
 /// Error (usage) naming a path that does not exist or a folder without such files. Other files of folders are
 /// added to `not_read`.
 std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesystem::path>& paths,

@@ -210,6 +210,14 @@ std::optional<Decimal> parse_volume(std::string_view text) {
     return normalized({value->mantissa, value->scale - 3 * thousands, value->exact});
 }
 
+std::string without_decimal_comma(std::string_view text) {
+    std::string plain;
+    for (const char c : text)
+        if (c != '.')
+            plain += c == ',' ? '.' : c;
+    return plain;
+}
+
 bool is_missing_value(std::string_view text) noexcept {
     text = trim(text);
     constexpr std::array<std::string_view, 5> words{"", "nan", "null", "na", "n/a"};

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace rekindle::market::reading {
@@ -31,6 +32,9 @@ std::optional<Decimal> parse_price(std::string_view text);
 /// A volume: parse_decimal, also with commas between thousands ("1,234,567") and with K, M, B or T for
 /// thousands to trillions ("1.2M"). A lone "-" is 0.
 std::optional<Decimal> parse_volume(std::string_view text);
+
+/// The same number with a decimal point: "4800.25" for "4.800,25".
+std::string without_decimal_comma(std::string_view text);
 
 /// Whether the text stands for a missing value: empty, NaN, null, NA, N/A (in any case).
 bool is_missing_value(std::string_view text) noexcept;

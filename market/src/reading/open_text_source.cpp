@@ -1,8 +1,12 @@
 #include "reading/open_text_source.h"
 
-#include "reading/gzip_source.h"
+#include "reading/byte_stream.h"
+#include "reading/dbn_rows.h"
 #include "reading/other_formats.h"
+#include "reading/packed_source.h"
 #include "reading/parquet/parquet_rows.h"
+#include "reading/record_stream.h"
+#include "reading/scid_rows.h"
 #include "reading/table_source.h"
 
 #include <rekindle/base/error.h>
@@ -73,6 +77,32 @@ class MappedSource final : public TextSource {
     std::size_t hashed_ = 0;
 };
 
+bool is_scid(std::string_view bytes) {
+    return bytes.starts_with("SCID");
+}
+
+bool is_dbn(std::string_view bytes) {
+    constexpr char last_version = 9;
+    return bytes.starts_with("DBN") && bytes.size() > 3 && bytes[3] <= last_version;
+}
+
+bool is_records(std::string_view bytes) {
+    return is_scid(bytes) || is_dbn(bytes);
+}
+
+/// The stream's content is text or records.
+std::unique_ptr<TextSource> open_stream(const std::filesystem::path& path, std::unique_ptr<ByteStream> stream,
+                                        Hasher& hasher) {
+    std::string beginning;
+    stream->append(beginning);
+    if (is_scid(beginning))
+        return make_table_source(read_scid(path, {std::move(stream), std::move(beginning)}), hasher);
+    if (is_dbn(beginning))
+        return make_table_source(read_dbn(path, {std::move(stream), std::move(beginning)}), hasher);
+    require_text(path, beginning);
+    return make_packed_source(path, std::move(stream), std::move(beginning));
+}
+
 } // namespace
 
 std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, Hasher& hasher,
@@ -80,11 +110,14 @@ std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, 
     MappedFile file(path);
     if (file.bytes().empty())
         throw usage_error("the file is empty").at(path.string()).expected("at least one row");
-    if (is_gzip(file.text()))
-        return open_gzip_source(path, std::move(file), hasher);
+    if (is_gzip(file.text()) || is_zstd(file.text()) || is_zip(file.text()) || is_records(file.text())) {
+        if (is_zip(file.text()))
+            require_archive_of_text(path, file.text());
+        return open_stream(path, open_byte_stream(path, std::move(file), hasher), hasher);
+    }
     if (parquet::is_parquet(file.text())) {
         const auto shared = std::make_shared<const MappedFile>(std::move(file));
-        return make_table_source(shared, hasher, parquet::read_parquet(path, shared, used_columns));
+        return make_table_source(parquet::read_parquet(path, shared, used_columns), hasher, shared);
     }
     require_text(path, file.text());
     return std::make_unique<MappedSource>(path, std::move(file), hasher);

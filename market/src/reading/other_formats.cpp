@@ -1,6 +1,6 @@
 #include "reading/other_formats.h"
 
-#include "reading/gzip_source.h"
+#include "reading/byte_stream.h"
 #include "reading/text_source.h"
 
 #include <rekindle/base/error.h>
@@ -27,7 +27,7 @@ struct OtherFormat {
 };
 
 constexpr std::string_view unpack_first =
-    "Decompress it first. Files compressed with gzip can be read directly.";
+    "Decompress it first. Files compressed with gzip or zstd can be read directly.";
 constexpr std::string_view with_pandas_feather =
     "Convert it: python -c \"import pandas; pandas.read_feather('FILE').to_csv('bars.csv')\"";
 constexpr std::string_view with_pandas_pickle =
@@ -39,7 +39,7 @@ constexpr std::string_view export_csv = "Export it as CSV.";
 
 constexpr std::array other_formats{
     OtherFormat{"PK\x05\x06"sv, "an empty zip archive", "Download it again."},
-    OtherFormat{"\x28\xB5\x2F\xFD"sv, "compressed with zstd", unpack_first},
+    OtherFormat{"\x28\xB5\x2F\xFD"sv, "compressed twice", unpack_first},
     OtherFormat{"\xFD\x37zXZ"sv, "compressed with xz", unpack_first},
     OtherFormat{"BZh"sv, "compressed with bzip2", unpack_first},
     OtherFormat{"\x04\x22\x4D\x18"sv, "compressed with lz4", unpack_first},
@@ -65,10 +65,6 @@ constexpr std::array other_formats{
                 "Export the table: sqlite3 -header -csv FILE 'SELECT * FROM TABLE' > bars.csv"},
     OtherFormat{"DUCK"sv, "a DuckDB database",
                 "Export the table: duckdb FILE -c \"COPY TABLE_NAME TO 'bars.csv' (HEADER)\"", 8},
-    OtherFormat{"SCID"sv, "Sierra Chart's binary data (SCID)",
-                "In Sierra Chart: Edit > Export Bar and Study Data to Text File."},
-    OtherFormat{"DBN"sv, "Databento's binary data (DBN)",
-                "Convert it: dbn FILE --csv --pretty-px --pretty-ts > bars.csv, or download it as CSV."},
     OtherFormat{"(C)opyright"sv, "MetaTrader's history (HST)",
                 "In MetaTrader: Tools > History Center > Export.", 4},
     OtherFormat{"\x93NUMPY"sv, "a NumPy array", with_numpy},
@@ -89,7 +85,7 @@ constexpr OtherFormat xml{"<?xml", "XML", export_csv};
 constexpr OtherFormat json{"{", "JSON",
                            "Request CSV instead, or convert it: python -c \"import pandas; "
                            "pandas.read_json('FILE').to_csv('bars.csv')\""};
-constexpr OtherFormat zip{"PK", "a zip archive", "Extract it first."};
+constexpr OtherFormat zip{"PK", "a zip archive inside another file", "Extract it first."};
 constexpr OtherFormat workbook{"PK", "a spreadsheet (Excel, .xlsx)", "Save it as CSV."};
 constexpr OtherFormat arrays{"PK", "NumPy arrays (.npz)", with_numpy};
 
@@ -121,18 +117,26 @@ const OtherFormat* other_format_of(std::string_view text) {
     return known != other_formats.end() ? &*known : markup_of(text);
 }
 
+void require_not(const std::filesystem::path& path, const OtherFormat& other) {
+    std::string advice(other.advice);
+    if (const std::size_t name = advice.find("FILE"); name != std::string::npos)
+        advice.replace(name, 4, path.string());
+    throw usage_error(fmt::format("the file is {}", other.what))
+        .at(path.string())
+        .expected("lines of text, plain or compressed with gzip, zstd or zip")
+        .hint(std::move(advice));
+}
+
 } // namespace
 
+void require_archive_of_text(const std::filesystem::path& path, std::string_view archive) {
+    if (const OtherFormat& kind = kind_of_archive(archive); &kind != &zip)
+        require_not(path, kind);
+}
+
 void require_text(const std::filesystem::path& path, std::string_view text) {
-    if (const OtherFormat* other = other_format_of(text)) {
-        std::string advice(other->advice);
-        if (const std::size_t name = advice.find("FILE"); name != std::string::npos)
-            advice.replace(name, 4, path.string());
-        throw usage_error(fmt::format("the file is {}", other->what))
-            .at(path.string())
-            .expected("lines of text, plain or compressed with gzip")
-            .hint(std::move(advice));
-    }
+    if (const OtherFormat* other = other_format_of(text))
+        require_not(path, *other);
     if (path.extension() == ".gz" && text.starts_with('\x1F'))
         throw cut_short(path);
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
@@ -143,7 +147,7 @@ void require_text(const std::filesystem::path& path, std::string_view text) {
     if (text.substr(0, max_line_length).find('\0') != std::string_view::npos)
         throw usage_error("the file is not text: it contains NUL bytes")
             .at(path.string())
-            .expected("lines of text, plain or compressed with gzip");
+            .expected("lines of text, plain or compressed with gzip, zstd or zip");
 }
 
 } // namespace rekindle::market::reading

@@ -11,6 +11,7 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/market/profile_rules.h>
 #include <rekindle/market/read_bars.h>
 
 #include <fmt/format.h>
@@ -61,6 +62,7 @@ class BarReader {
         files_ = inspect_files(paths_, options_, sample_);
         for (const InputFile& file : files_)
             bytes_total_ += file.bytes;
+        apply_known_stamps();
         dates_only_ = files_.front().days.has_value();
         grid_ = first_grid();
         parse_all();
@@ -83,6 +85,20 @@ class BarReader {
             throw internal_error("chunk_size needs a column_file");
     }
 
+    /// Binary formats say what their timestamps mean.
+    void apply_known_stamps() {
+        const auto known = [](const InputFile& file) { return file.begins_bars; };
+        if (options_.stamp == StampAt::bar_start || std::ranges::none_of(files_, known))
+            return;
+        if (const auto other = std::ranges::find_if_not(files_, known); other != files_.end())
+            throw usage_error("the timestamps of this file may mark the end of bars, those of " +
+                              std::ranges::find_if(files_, known)->path.string() + " mark their start")
+                .at(other->path.string())
+                .expected("files of one format")
+                .hint("If all timestamps mark the start of bars, add --stamp start.");
+        options_.stamp = StampAt::bar_start;
+    }
+
     PriceGrid first_grid() const {
         if (options_.tick)
             return {{*options_.tick}};
@@ -102,6 +118,9 @@ class BarReader {
         const Totals& totals = pass_->collector.totals();
         if (totals.negative_closes > 0 && !negative_prices_)
             return negative_prices_ = true;
+        if (volume_decimals_ == 0 && totals.small_fractions > 0 &&
+            (volume_decimals_ = storable_decimals(totals)) > 0)
+            return true;
         if (options_.tick || totals.prices_misfit <= tolerated_misfits(totals.prices))
             return false;
         sample_.insert(sample_.end(), pass_->collector.misfits().begin(), pass_->collector.misfits().end());
@@ -111,6 +130,18 @@ class BarReader {
             return true;
         grid_ = before;
         return false;
+    }
+
+    /// How many decimals of volumes can be kept: all of them, unless the volume of a session could become too
+    /// large.
+    static int storable_decimals(const Totals& totals) {
+        constexpr double days_of_a_session = 8;
+        const double most = static_cast<double>(max_profile_volume) / days_of_a_session;
+        double largest = totals.largest_daily_volume;
+        int decimals = 0;
+        while (decimals < std::min(totals.volume_decimals, 9) && (largest *= 10) <= most)
+            ++decimals;
+        return decimals;
     }
 
     /// In steps; 0 if prices have a tick.
@@ -158,6 +189,7 @@ class BarReader {
     void parse_file(const InputFile& file) {
         const RowParser parser({.layout = file.layout,
                                 .tick = TickConverter(grid_),
+                                .volume_decimals = volume_decimals_,
                                 .negative_prices = negative_prices_,
                                 .contract_filter = contract_filter(options_.contract),
                                 .labels = options_.clock == Clock::raw,
@@ -318,6 +350,7 @@ class BarReader {
             throw rejected_error();
         assembly.metadata.tick = grid_.step;
         assembly.metadata.profile_bin = bin_of(assembly.rows.bars);
+        assembly.metadata.volume_decimals = volume_decimals_;
         assembly.metadata.dates_only = dates_only_;
         for (const InputFile& file : files_)
             if (file.days) {
@@ -367,6 +400,7 @@ class BarReader {
         report.stamps = options_.stamps();
         report.tick = grid_.step;
         report.tick_inferred = !options_.tick;
+        report.volume_decimals = volume_decimals_;
         report.profile_bin = grid_.is_tick ? 0 : assembly.metadata.level().points;
         report.float_spacing = grid_.is_tick ? 0 : hiding_float_spacing(sample_);
         report.bar_seconds = assembly.metadata.bar_seconds;
@@ -386,7 +420,7 @@ class BarReader {
         return report;
     }
 
-    const ReadOptions& options_;
+    ReadOptions options_;
     ThreadPool& pool_;
     const CancellationToken& cancel_;
     const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
@@ -401,6 +435,7 @@ class BarReader {
     PriceGrid grid_;
     BarSpacing spacing_;
     bool negative_prices_ = false;
+    int volume_decimals_ = 0;
 
     std::unique_ptr<Pass> pass_; ///< the last one; set once all files were inspected
     std::vector<ParsedBlock> blocks_;

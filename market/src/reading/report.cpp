@@ -62,8 +62,15 @@ void note_numbers(const ReadOptions& options, const Totals& totals, ReadReport& 
                                        "volumes of -1 (not available) are") +
                                " read as 0.");
     if (totals.volumes_rounded > 0)
-        report.notes.push_back(counted(totals.volumes_rounded, "volume", "volumes") +
-                               " with a fraction were rounded to whole units.");
+        report.notes.push_back(
+            counted(totals.volumes_rounded, "volume", "volumes") +
+            (report.volume_decimals > 0
+                 ? fmt::format(" with more decimals were rounded to {}.", report.volume_decimals)
+                 : " with a fraction were rounded to whole units."));
+    if (report.volume_decimals > 0)
+        report.notes.push_back(fmt::format("Volumes have fractions: they are stored in units of 10^-{}{}.",
+                                           report.volume_decimals,
+                                           totals.volumes_rounded > 0 ? "" : ", exactly"));
 }
 
 } // namespace
@@ -99,7 +106,10 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
     if (const auto& days = files.front().days) {
         if (!days->note().empty())
             report.notes.push_back(days->note());
-    } else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end)
+    } else if (files.front().begins_bars)
+        report.notes.push_back(fmt::format(
+            "{} stamps bars with their start, so they are read as with --stamp start.", layout.format));
+    else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end)
         report.notes.push_back("The column " + header_of(layout, layout.columns.time) +
                                " holds the start of each bar but is read as its end: use --stamp start.");
     if (layout.stamp.offset && !files.front().days && options.clock != Clock::raw)

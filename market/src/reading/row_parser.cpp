@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t excerpt_limit = 400;
 /// Rounding a fraction of such a volume to a whole unit changes it by less than 0.05 %.
 constexpr double fewest_units_to_round = 1000;
+constexpr double largest_volume = 0x1p62;
 
 /// A value for display in a message: short and without control characters.
 std::string shown(std::string_view text) {
@@ -97,7 +98,8 @@ void ParsedBlock::clear() {
     rejected.clear();
     misfits.clear();
     rejected_count = lines = prices = prices_rounded = prices_misfit = 0;
-    negative_closes = unknown_volumes = volumes_rounded = 0;
+    negative_closes = unknown_volumes = volumes_rounded = small_fractions = 0;
+    volume_decimals = 0;
     largest_rounding = 0;
 }
 
@@ -179,7 +181,7 @@ class RowParser::Pass {
     void collect(Fields fields, std::vector<Decimal>& prices) const {
         std::array<Decimal, 4> row;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            const auto value = parse_price(fields[static_cast<std::size_t>(columns_.*price_columns[i])]);
+            const auto value = price_of(fields[static_cast<std::size_t>(columns_.*price_columns[i])]);
             if (!value || value->mantissa == 0)
                 return;
             row[i] = *value;
@@ -268,6 +270,10 @@ class RowParser::Pass {
         return true;
     }
 
+    std::optional<Decimal> price_of(std::string_view text) const {
+        return settings_.layout.decimal_comma ? parse_price(without_decimal_comma(text)) : parse_price(text);
+    }
+
     static std::string_view field(Fields fields, int column) {
         return fields[static_cast<std::size_t>(column)];
     }
@@ -337,7 +343,7 @@ class RowParser::Pass {
         std::array<Decimal, 4> values;
         for (std::size_t i = 0; i < values.size(); ++i) {
             const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
-            const auto value = parse_price(fields[position]);
+            const auto value = price_of(fields[position]);
             if (!value) {
                 problem = missing_or_malformed(position, price_names[i], fields[position]);
                 return false;
@@ -450,7 +456,9 @@ class RowParser::Pass {
         if (columns_.volume == no_column)
             return true;
         const auto position = static_cast<std::size_t>(columns_.volume);
-        const auto value = reading::parse_volume(fields[position]);
+        const auto value = settings_.layout.decimal_comma
+                               ? reading::parse_volume(without_decimal_comma(fields[position]))
+                               : reading::parse_volume(fields[position]);
         if (!value) {
             problem = missing_or_malformed(position, "volume", fields[position]);
             return false;
@@ -464,20 +472,35 @@ class RowParser::Pass {
             ++block_.unknown_volumes;
             return true;
         }
-        if ((scale > 0 || !value->exact) && value->value() >= fewest_units_to_round) {
-            volume = std::llround(value->value());
-            ++block_.volumes_rounded;
-            return true;
-        }
-        if (value->mantissa < 0)
+        if (value->mantissa < 0) {
             problem = {position, fmt::format("the volume {} is negative", shown(fields[position])),
                        "zero or more"};
-        else if (scale > 0 || !value->exact)
-            problem = {position, fmt::format("the volume {} is not a whole number", shown(fields[position])),
-                       "whole units; multiply fractional volumes first (by 10^8 for cryptocurrencies)"};
-        else
+            return false;
+        }
+        block_.volume_decimals = std::max(block_.volume_decimals, scale);
+        return scale_volume({volume, scale, value->exact}, position, fields, volume, problem);
+    }
+
+    /// Converts a volume to the unit in which volumes are stored.
+    bool scale_volume(const Decimal& value, std::size_t position, Fields fields, std::int64_t& volume,
+                      Problem& problem) const {
+        const int decimals = settings_.volume_decimals;
+        const double scaled = value.value() * std::pow(10.0, decimals);
+        if (scaled > largest_volume) {
+            problem = {position, fmt::format("the volume {} is too large", shown(fields[position])),
+                       decimals > 0 ? fmt::format("less beside volumes of {} decimals", decimals)
+                                    : std::string("at most 2^62")};
+            return false;
+        }
+        if (value.scale <= decimals && value.exact) {
+            for (int i = value.scale; i < decimals; ++i)
+                volume *= 10;
             return true;
-        return false;
+        }
+        volume = std::llround(scaled);
+        ++block_.volumes_rounded;
+        block_.small_fractions += value.value() < fewest_units_to_round ? 1 : 0;
+        return true;
     }
 
     bool parse_vix(Fields fields, float& vix, Problem& problem) const {

@@ -115,6 +115,10 @@ std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexce
         complete = month != 0 && cursor.take(' ') && cursor.number(1, 2, day) && (cursor.take(','), true) &&
                    cursor.take(' ') && cursor.number(4, 4, year);
         break;
+    case DateFormat::day_dots:
+        complete = cursor.number(1, 2, day) && cursor.take('.') && cursor.number(1, 2, month) &&
+                   cursor.take('.') && cursor.number(4, 4, year);
+        break;
     case DateFormat::day_named: {
         complete = cursor.number(1, 2, day);
         const char between = cursor.peek();
@@ -177,8 +181,11 @@ std::optional<std::int64_t> parse_time(TimeFormat format, Cursor& cursor) noexce
     return hour * 3600 + minute * 60 + second;
 }
 
-/// Z, +05:30, -0500.
+/// Z, +05:30, -0500, " GMT+0530" (Dukascopy).
 std::optional<std::int32_t> parse_offset(Cursor& cursor) noexcept {
+    if (cursor.rest().starts_with(" GMT"))
+        for (int i = 0; i < 4; ++i)
+            cursor.take(cursor.peek());
     if (cursor.take('Z'))
         return 0;
     const bool west = cursor.peek() == '-';
@@ -268,8 +275,9 @@ std::optional<Stamp> finish(const StampFormat& format, std::int64_t days, Cursor
 
 template <class Parse>
 std::optional<StampFormat> first_match(const Parse& matches) noexcept {
-    for (const DateFormat date : {DateFormat::iso, DateFormat::compact, DateFormat::dots, DateFormat::slashes,
-                                  DateFormat::us, DateFormat::month_named, DateFormat::day_named})
+    for (const DateFormat date :
+         {DateFormat::iso, DateFormat::compact, DateFormat::dots, DateFormat::slashes, DateFormat::us,
+          DateFormat::month_named, DateFormat::day_named, DateFormat::day_dots})
         for (const TimeFormat time : {TimeFormat::none, TimeFormat::colons, TimeFormat::compact})
             for (const bool offset : {false, true}) {
                 const StampFormat format{date, time, offset};
@@ -290,8 +298,8 @@ std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) no
 }
 
 std::string StampFormat::example() const {
-    constexpr std::array dates{"2024-03-15", "20240315",     "2024.03.15", "2024/3/15",
-                               "3/15/2024",  "Mar 15, 2024", "15-Mar-2024"};
+    constexpr std::array dates{"2024-03-15", "20240315",     "2024.03.15",  "2024/3/15",
+                               "3/15/2024",  "Mar 15, 2024", "15-Mar-2024", "15.3.2024"};
     constexpr std::array times{"", " 09:31:00", " 093100"};
     constexpr std::array midnights{"", " 00:00:00", " 000000"};
     if (const UnixUnit* unit = unix_unit(date))
@@ -356,7 +364,7 @@ std::optional<StampFormat> recognize_stamp(std::string_view date, std::string_vi
 bool looks_like_day_first(std::string_view text) noexcept {
     Cursor cursor(trim(text));
     unsigned first = 0, second = 0;
-    const auto take_separator = [&] { return cursor.take('/') || cursor.take('.') || cursor.take('-'); };
+    const auto take_separator = [&] { return cursor.take('/') || cursor.take('-'); };
     return cursor.number(1, 2, first) && take_separator() && cursor.number(1, 2, second) && first > 12 &&
            first <= 31 && second >= 1 && second <= 12;
 }

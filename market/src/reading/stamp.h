@@ -17,6 +17,7 @@ enum class DateFormat {
     us,           ///< 3/15/2024, month first
     month_named,  ///< Mar 15, 2024
     day_named,    ///< 15-Mar-2024, 15 Mar 2024
+    day_dots,     ///< 15.3.2024
     unix_seconds, ///< since 1970 in UTC; date, time and offset in one number
     unix_milliseconds,
     unix_microseconds,

@@ -23,6 +23,8 @@ class TableSource final : public TextSource {
     void prefetch() override {
         while (!at_end_ && ahead_.size() < target_)
             at_end_ = !rows_->append(ahead_);
+        if (!file_)
+            return;
         const std::uint64_t end = at_end_ ? bytes_total() : rows_->bytes_done();
         if (end <= hashed_)
             return;
@@ -35,9 +37,10 @@ class TableSource final : public TextSource {
     bool packed() const override { return true; }
     std::string table_format() const override { return rows_->format(); }
     std::uint64_t rows() const override { return rows_->rows(); }
+    bool stamps_begin_bars() const override { return rows_->stamps_begin_bars(); }
     std::vector<std::string> notes() const override { return rows_->notes(); }
-    std::uint64_t bytes_done() const override { return hashed_; }
-    std::uint64_t bytes_total() const override { return file_->text().size(); }
+    std::uint64_t bytes_done() const override { return rows_->bytes_done(); }
+    std::uint64_t bytes_total() const override { return rows_->bytes_total(); }
 
   private:
     std::shared_ptr<const MappedFile> file_;
@@ -52,8 +55,8 @@ class TableSource final : public TextSource {
 
 } // namespace
 
-std::unique_ptr<TextSource> make_table_source(std::shared_ptr<const MappedFile> file, Hasher& hasher,
-                                              std::unique_ptr<TableRows> rows) {
+std::unique_ptr<TextSource> make_table_source(std::unique_ptr<TableRows> rows, Hasher& hasher,
+                                              std::shared_ptr<const MappedFile> file) {
     return std::make_unique<TableSource>(std::move(file), hasher, std::move(rows));
 }
 

@@ -30,12 +30,16 @@ class TableRows {
     virtual std::uint64_t rows() const { return 0; }
     /// How many bytes of the file were read; all of them at the end.
     virtual std::uint64_t bytes_done() const = 0;
+    virtual std::uint64_t bytes_total() const = 0;
+    /// Whether the format's definition says that timestamps mark the beginning of bars.
+    virtual bool stamps_begin_bars() const { return false; }
     /// Sentences for the user.
     virtual std::vector<std::string> notes() const { return {}; }
 };
 
-/// Opens a mapped file as text. `file` is shared with `rows`, which reads from it.
-std::unique_ptr<TextSource> make_table_source(std::shared_ptr<const MappedFile> file, Hasher& hasher,
-                                              std::unique_ptr<TableRows> rows);
+/// Opens rows as text. If they are read from a mapped file, the source hashes and releases it; otherwise
+/// `file` is empty.
+std::unique_ptr<TextSource> make_table_source(std::unique_ptr<TableRows> rows, Hasher& hasher,
+                                              std::shared_ptr<const MappedFile> file = nullptr);
 
 } // namespace rekindle::market::reading

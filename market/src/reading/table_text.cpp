@@ -110,4 +110,17 @@ void append_fixed(std::int64_t value, int scale, std::string& text) {
     text.append(digits.data() + begin, digits.size() - begin);
 }
 
+void append_quoted(std::string_view value, std::string& text) {
+    const bool quote = value.find_first_of(",\"") != std::string_view::npos;
+    if (quote)
+        text += '"';
+    for (const char c : value) {
+        if (c == '"')
+            text += '"';
+        text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+    if (quote)
+        text += '"';
+}
+
 } // namespace rekindle::market::reading

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace rekindle::market::reading {
 
@@ -17,5 +18,7 @@ void append_real(float value, std::string& text);
 void append_real(double value, std::string& text);
 /// value · 10^-scale, without trailing zeros. Precondition: 0 <= scale <= 18.
 void append_fixed(std::int64_t value, int scale, std::string& text);
+/// A text, in quotes if it contains commas or quotes; control characters become question marks.
+void append_quoted(std::string_view value, std::string& text);
 
 } // namespace rekindle::market::reading

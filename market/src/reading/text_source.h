@@ -34,6 +34,8 @@ class TextSource {
     virtual std::string table_format() const { return ""; }
     /// The number of rows, 0 if it is not known.
     virtual std::uint64_t rows() const { return 0; }
+    /// Whether the format's definition says that timestamps mark the beginning of bars.
+    virtual bool stamps_begin_bars() const { return false; }
     /// Sentences for the user about the file.
     virtual std::vector<std::string> notes() const { return {}; }
 

@@ -64,8 +64,6 @@ INSTANTIATE_TEST_SUITE_P(
                "a decimal number"},
         BadRow{"2024-12-12 05:02:00,100,101,99,100,", "36", "the volume is missing", "a number"},
         BadRow{"2024-12-12 05:02:00,100,101,99,100,-5", "36", "the volume -5 is negative", "zero or more"},
-        BadRow{"2024-12-12 05:02:00,100,101,99,100,5.5", "36", "the volume 5.5 is not a whole number",
-               "whole units"},
         BadRow{"2024-12-12 05:02:00,100,98,99,100,5", "25", "the high 98 is below the low 99", "high >= low"},
         BadRow{"2024-12-12 05:02:00,102,101,99,100,5", "21", "the open 102 is outside the range 99 to 101",
                "low <= open"},

@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""Writes the files in tests/market/data/tables: the same bars in many forms of Parquet, and as CSV.
+"""Writes the files in tests/market/data/tables: the same bars in many forms of Parquet, DBN and SCID, and as CSV.
 
-Needs pyarrow (the files were made with 26.0.1):  python3 make_tables.py ../data/tables
+Needs pyarrow, databento-dbn and zstandard (made with 26.0.1, 0.72.0, 0.25.0):  python3 make_tables.py ../data/tables
 """
 
+import datetime
 import decimal
 import pathlib
+import struct
 import sys
+import types
+import zipfile
 
+import databento_dbn as dbn
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zstandard
 
 ROWS = 200
 DEFAULTS = {"row_group_size": 80, "write_statistics": False, "store_schema": False}
@@ -101,5 +107,74 @@ def write_all(folder):
     write_csv(folder / "bars-without-zone.csv", zone="")
 
 
+SWITCH = ROWS // 2  # from this bar on, the contract is the next one
+
+
+def dbn_bytes(version, schema=dbn.Schema.OHLCV_1M, rtype=0x21):
+    """Databento's own encoder: two contracts, one after the other, and a message that is no bar."""
+    def mapping(symbol, instrument):
+        interval = types.SimpleNamespace(start_date=datetime.date(2024, 3, 1), end_date=datetime.date(2024, 4, 1),
+                                         symbol=instrument)
+        return types.SimpleNamespace(raw_symbol=symbol, intervals=[interval])
+
+    start = int(START.astype("datetime64[ns]").astype(np.int64))
+    metadata = dbn.Metadata(dataset="GLBX.MDP3", start=start, stype_in=dbn.SType.RAW_SYMBOL,
+                            stype_out=dbn.SType.INSTRUMENT_ID, schema=schema, symbols=["ESH4", "ESM4"],
+                            mappings=[mapping("ESH4", "17"), mapping("ESM4", "18")], version=version)
+    columns = bars()
+    records = []
+    for i, stamp in enumerate(times("ns").astype(np.int64)):
+        prices = [int(columns[name][i]) * 250_000_000 for name in ("open", "high", "low", "close")]
+        records.append(bytes(dbn.OHLCVMsg(rtype, 1, 17 if i < SWITCH else 18, int(stamp), *prices,
+                                          int(columns["volume"][i]))))
+    return bytes(metadata) + b"".join(records)
+
+
+def scid_header():
+    return struct.pack("<4sIIHHI36x", b"SCID", 56, 40, 1, 0, 0)
+
+
+def scid_time(stamp):
+    return int((stamp - np.datetime64("1899-12-30", "us")).astype(np.int64))
+
+
+def scid_bars():
+    columns = bars()
+    records = [struct.pack("<q4f4I", scid_time(stamp), *(columns[n][i] / 4 for n in ("open", "high", "low", "close")),
+                           7, columns["volume"][i], columns["volume"][i] // 3,
+                           columns["volume"][i] - columns["volume"][i] // 3)
+               for i, stamp in enumerate(times("us"))]
+    return scid_header() + b"".join(records)
+
+
+def scid_trades():
+    """Every bar as four trades: open, high, low, close; the volume is in the last. Each trade has bid and ask."""
+    columns = bars()
+    records = []
+    for i, stamp in enumerate(times("us")):
+        for k, name in enumerate(("open", "high", "low", "close")):
+            price, volume = columns[name][i] / 4, columns["volume"][i] if k == 3 else 0
+            opening = (0.0, -1.99900095e+37, 0.0, -1.99900197e+37)[k]
+            records.append(struct.pack("<q4f4I", scid_time(stamp + np.timedelta64(13 * k + 1, "s")), opening,
+                                       price + 0.25, price - 0.25, price, 1, volume, volume, 0))
+    return scid_header() + b"".join(records)
+
+
+def write_other_formats(folder):
+    for version in (1, 2, 3):
+        (folder / f"v{version}.dbn").write_bytes(dbn_bytes(version))
+    (folder / "v3.dbn.zst").write_bytes(zstandard.compress(dbn_bytes(3)))
+    (folder / "trades.dbn").write_bytes(dbn_bytes(3, dbn.Schema.TRADES, rtype=0x00)[: -56 * (ROWS - 3)])
+    (folder / "bars.scid").write_bytes(scid_bars())
+    (folder / "trades.scid.zst").write_bytes(zstandard.compress(scid_trades(), 19))
+    text = (folder / "bars.csv").read_bytes()
+    (folder / "bars.csv.zst").write_bytes(zstandard.compress(text))
+    for name, method in (("bars.csv.zip", zipfile.ZIP_DEFLATED), ("stored.csv.zip", zipfile.ZIP_STORED)):
+        with zipfile.ZipFile(folder / name, "w", method) as archive:
+            archive.writestr(zipfile.ZipInfo("readme.md"), "About these bars", method)
+            archive.writestr(zipfile.ZipInfo("bars.csv"), text, method)
+
+
 if __name__ == "__main__":
     write_all(pathlib.Path(sys.argv[1]))
+    write_other_formats(pathlib.Path(sys.argv[1]))

@@ -114,13 +114,13 @@ std::vector<Export> exports() {
     all.push_back({"Binance, klines", "BTCUSDT-1m-2024-01.csv",
                    "1704067200000,42283.58,42298.62,42261.02,42298.61,35.92724,1704067259999,1519032.1,1327,"
                    "23.18766,980394.2,0\n",
-                   0, 0, "", "--columns"});
+                   1, 0.01, "", "Volumes have fractions: they are stored in units of 10^-5, exactly"});
     all.push_back({"Binance, klines of coins with a header", "BTCUSDT-1m-2024-01.csv",
                    "open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,"
                    "taker_buy_quote_volume,ignore\n"
                    "1704067200000,42283.58,42298.62,42261.02,42298.61,35.92724,1704067259999,1519032.1,1327,"
                    "23.18766,980394.2,0\n",
-                   0, 0, "", "the volume 35.92724 is not a whole number"});
+                   1, 0.01, "", "Volumes have fractions: they are stored in units of 10^-5, exactly"});
     all.push_back({"Binance, klines of contracts with a header", "BTCUSD_PERP-1m-2024-01.csv",
                    "open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,"
                    "taker_buy_quote_volume,ignore\n" +
@@ -143,7 +143,7 @@ std::vector<Export> exports() {
                    "1704067200999,42200.1,42300.5,42100.0,42250.3,12\n", 0, 0,
                    "time=1,open=2,high=3,low=4,close=5,volume=6", "is not a recognized time"});
     all.push_back({"Kraken, OHLCVT", "XBTUSD_60.csv", "1704067200,42200.1,42300.5,42100.0,42250.3,12.5,340\n",
-                   0, 0, "time=1,open=2,high=3,low=4,close=5,volume=6", "not a whole number"});
+                   1, 0.1, "time=1,open=2,high=3,low=4,close=5,volume=6", "Volumes have fractions"});
     all.push_back({"NinjaTrader, minutes", "ES 03-24.Last.txt",
                    rows(120, 0.25, 18'900, false,
                         [](int i, double o, double h, double l, double c) {
@@ -289,9 +289,10 @@ std::vector<Export> held_out() {
                                     i / 60, i % 60, o, h, l, c);
                             }),
                    60, 0.00001, "", "<VOL> is 0 throughout"});
-    all.push_back({"Dukascopy, day first", "EURUSD_Candlestick_1_M_BID.csv",
-                   "Gmt time,Open,High,Low,Close,Volume\n13.01.2024 00:00:00.000,1.1,1.1,1.1,1.1,5\n", 0, 0,
-                   "", "day before the month"});
+    all.push_back(
+        {"Dukascopy, day first", "EURUSD_Candlestick_1_M_BID.csv",
+         "Gmt time,Open,High,Low,Close,Volume\n13.01.2024 00:01:00.000 GMT+0000,1.1,1.1,1.1,1.1,5.25\n", 1,
+         0.1, "", "in units of 10^-2, exactly"});
     all.push_back({"Yahoo, gold as floats", "GC=F.csv",
                    "Date,Open,High,Low,Close,Adj Close,Volume\n" +
                        rows(200, 0.1, 20'641, false,

@@ -25,7 +25,7 @@ struct TickSize {
 ///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw, the label as if
 ///             it were UTC; with BarMetadata::dates_only, midnight UTC of the date itself, for every clock
 ///   open …    prices in ticks, low <= open, close <= high; 0 and below occur only in series that cross 0
-///   volume    units traded, >= 0
+///   volume    units traded, >= 0, times BarMetadata::volume_per_unit()
 ///   contract  index into BarMetadata::contracts, which are ordered by their first bar, then by their last
 ///   vix       last value published before the bar began, NaN before the first; empty if there is no VIX
 struct BarColumns {
@@ -53,6 +53,11 @@ struct BarMetadata {
     /// width of a profile's levels in such steps.
     Ticks profile_bin = 0;
 
+    /// Volumes are stored in units of 10^-volume_decimals, from 0 to 9: 8 for coins traded in fractions.
+    int volume_decimals = 0;
+
+    /// How many stored units are one traded unit.
+    std::int64_t volume_per_unit() const noexcept;
     bool has_tick() const noexcept { return profile_bin == 0; }
     /// The width of a profile's level in ticks.
     Ticks level_ticks() const noexcept { return has_tick() ? 1 : profile_bin; }

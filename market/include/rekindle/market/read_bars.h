@@ -22,7 +22,7 @@ namespace rekindle::market {
 
 /// The files to read and how to interpret them.
 struct ReadOptions {
-    /// Files or folders. A folder means all its *.csv, *.txt, *.csv.gz, *.txt.gz and *.parquet files, sorted
+    /// Files or folders. A folder means all its bar files (docs/formats/bars.md), sorted
     /// by name. At least one.
     std::vector<std::filesystem::path> paths;
     /// "time=1,open=Open,…": the keys are time, date, clock, open, high, low, close, volume, contract and
@@ -86,7 +86,8 @@ struct ReadReport {
     double largest_rounding = 0;      ///< of these prices, as a fraction of the tick
     TickSize tick;                    ///< if prices have none, the step in which they are stored
     bool tick_inferred = false;
-    double profile_bin = 0; ///< width of a profile's level in points if prices have no tick, else 0
+    int volume_decimals = 0; ///< as BarMetadata::volume_decimals
+    double profile_bin = 0;  ///< width of a profile's level in points if prices have no tick, else 0
     /// Spacing of 32-bit floats at these prices, in points, if it hides the tick; otherwise 0.
     double float_spacing = 0;
     StampRules stamps;                          ///< how the timestamps were read

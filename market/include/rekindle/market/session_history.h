@@ -41,7 +41,11 @@ class SessionHistory {
     }
 
     // In the session's own contract.
-    double volume(std::size_t s) const noexcept { return static_cast<double>(sessions_[s].total_volume); }
+    /// In traded units.
+    double volume(std::size_t s) const noexcept {
+        return static_cast<double>(sessions_[s].total_volume) /
+               static_cast<double>(sessions_[s].volume_per_unit);
+    }
     double value_area_width(std::size_t s) const noexcept {
         return tick_.to_points(sessions_[s].value_area_high - sessions_[s].value_area_low);
     }

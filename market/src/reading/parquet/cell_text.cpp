@@ -65,19 +65,6 @@ void append_timestamp(const Column& column, std::int64_t count, std::string& tex
 
 } // namespace
 
-void append_quoted(std::string_view value, std::string& text) {
-    const bool quote = value.find_first_of(",\"") != std::string_view::npos;
-    if (quote)
-        text += '"';
-    for (const char c : value) {
-        if (c == '"')
-            text += '"';
-        text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-    }
-    if (quote)
-        text += '"';
-}
-
 void append_cell(const Column& column, const Value& value, std::string& text) {
     const auto integer = static_cast<std::int64_t>(value.bits);
     switch (column.logical) {
@@ -108,7 +95,7 @@ void append_cell(const Column& column, const Value& value, std::string& text) {
         return append_int96(value.bytes, text);
     case Physical::byte_array:
     case Physical::fixed_byte_array:
-        return append_quoted(value.bytes, text);
+        return reading::append_quoted(value.bytes, text);
     default:
         fmt::format_to(std::back_inserter(text), "{}", integer);
     }

@@ -5,15 +5,11 @@
 #include "reading/parquet/value_decoder.h"
 
 #include <string>
-#include <string_view>
 
 namespace rekindle::market::parquet {
 
 /// Appends the value: exact decimals, the shortest text that gives the same float, dates and times in ISO
 /// 8601 ("2024-03-15 09:31:00", with Z if it is an instant), and texts, quoted where necessary.
 void append_cell(const Column& column, const Value& value, std::string& text);
-
-/// Appends a text, in quotes if it contains commas or quotes; control characters become question marks.
-void append_quoted(std::string_view value, std::string& text);
 
 } // namespace rekindle::market::parquet

@@ -1,9 +1,9 @@
 #include "reading/parquet/parquet_rows.h"
 
-#include "reading/parquet/cell_text.h"
 #include "reading/parquet/column_reader.h"
 #include "reading/parquet/damage.h"
 #include "reading/parquet/metadata.h"
+#include "reading/table_text.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
@@ -39,7 +39,7 @@ class ParquetRows final : public reading::TableRows {
         for (const Column& column : metadata_.columns) {
             if (!header_.empty())
                 header_ += ',';
-            append_quoted(column.name, header_);
+            reading::append_quoted(column.name, header_);
         }
         header_ += '\n';
     }
@@ -68,6 +68,8 @@ class ParquetRows final : public reading::TableRows {
                    : static_cast<std::uint64_t>(static_cast<double>(size) * static_cast<double>(rows_done_) /
                                                 static_cast<double>(metadata_.rows));
     }
+
+    std::uint64_t bytes_total() const override { return file_->text().size(); }
 
     std::vector<std::string> notes() const override {
         std::string names;

@@ -1,0 +1,17 @@
+#pragma once
+/// Lines of text from a stream, read ahead of the parser.
+
+#include "reading/byte_stream.h"
+#include "reading/text_source.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace rekindle::market::reading {
+
+/// `beginning` is what was already read from the stream.
+std::unique_ptr<TextSource> make_packed_source(const std::filesystem::path& path,
+                                               std::unique_ptr<ByteStream> stream, std::string beginning);
+
+} // namespace rekindle::market::reading

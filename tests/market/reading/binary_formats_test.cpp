@@ -1,0 +1,120 @@
+#include "table_files.h"
+
+#include <rekindle/base/file.h>
+
+#include <gmock/gmock.h>
+
+namespace rekindle::market {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+/// Damages every 61st byte in turn; nothing but bars or an error about the input may come of it.
+void expect_no_internal_error(const std::string& name) {
+    const std::string content = read_file(table(name));
+    for (std::size_t at = 4; at < content.size(); at += 61) {
+        std::string damaged = content;
+        damaged[at] = static_cast<char>(damaged[at] + 1 + static_cast<int>(at % 250));
+        ReadOptions options;
+        options.skip_bad_rows = true;
+        const TestFolder folder;
+        options.paths = {folder.write(name, damaged)};
+        try {
+            EXPECT_LE(read_with(options).report.rows, 200U);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.status(), ExitStatus::usage) << name << " " << at << error.render();
+        }
+    }
+}
+
+TEST(Dbn, VersionsOneToThreeGiveTheBarsOfTheCsv) {
+    for (const char* name : {"v1.dbn", "v2.dbn", "v3.dbn", "v3.dbn.zst"}) {
+        SCOPED_TRACE(name);
+        const ReadResult result = read_with(options_for(table(name)));
+        expect_bars_of_the_csv(result.bars, StampAt::bar_start);
+        EXPECT_EQ(result.report.stamps.at, StampAt::bar_start);
+        EXPECT_THAT(result.report.format, HasSubstr("Databento DBN"));
+        EXPECT_EQ(result.report.contracts, (std::vector<ContractRows>{{"ESH4", 100}, {"ESM4", 100}}));
+        EXPECT_EQ(result.report.data_hash.hex(), hash128(read_file(table(name))).hex());
+    }
+}
+
+TEST(Dbn, OtherSchemasAreNamed) {
+    EXPECT_THAT(error_of(read_file(table("trades.dbn")), {}, "t.dbn"), HasSubstr("which are not bars"));
+}
+
+TEST(Dbn, AFileCutOffAnywhereIsAnErrorThatSaysSo) {
+    const std::string content = read_file(table("v3.dbn"));
+    for (std::size_t size = 5; size < content.size(); size += 97)
+        if ((content.size() - size) % 56 != 0) {
+            EXPECT_THAT(error_of(content.substr(0, size), {}, "b.dbn"), HasSubstr("b.dbn: the DBN file "))
+                << size;
+        }
+}
+
+TEST(Dbn, DamageIsNoInternalError) {
+    expect_no_internal_error("v1.dbn");
+    expect_no_internal_error("v3.dbn.zst");
+}
+
+TEST(Scid, BarsAndTradesGiveTheBarsOfTheCsv) {
+    const ReadResult bars = read_with(options_for(table("bars.scid")));
+    expect_bars_of_the_csv(bars.bars, StampAt::bar_start);
+    const ReadResult trades = read_with(options_for(table("trades.scid.zst")));
+    expect_bars_of_the_csv(trades.bars, StampAt::bar_start);
+    EXPECT_THAT(trades.report.notes, Contains(HasSubstr("single trades, which were added up")));
+}
+
+TEST(Scid, FilesOfAnotherStampConventionMustSaySo) {
+    const TestFolder folder;
+    ReadOptions options = options_for(table("bars.scid"));
+    options.paths.push_back(folder.write("bars.csv", bars_header + "2024-03-14 13:31:00Z,1,1,1,1,1\n"));
+    EXPECT_THROW(read_with(options), Error);
+}
+
+TEST(Scid, TheContractComesFromTheNameOfTheFile) {
+    const TestFolder folder;
+    for (const char* name : {"ESH24_FUT_CME.scid", "ESH24.CME.scid"}) {
+        const auto path = folder.write(name, read_file(table("bars.scid")));
+        EXPECT_EQ(read_with(options_for(path)).report.contracts, (std::vector<ContractRows>{{"ESH24", 200}}));
+    }
+}
+
+TEST(Scid, CutAndDamagedFilesAreErrors) {
+    const std::string content = read_file(table("bars.scid"));
+    EXPECT_THAT(error_of(content.substr(0, content.size() - 3), {}, "b.scid"),
+                HasSubstr("ends within a record"));
+    EXPECT_THAT(error_of(content.substr(0, 30), {}, "b.scid"), HasSubstr("header of another kind"));
+    expect_no_internal_error("bars.scid");
+}
+
+TEST(PackedText, ZstdAndZipGiveTheBarsOfTheCsv) {
+    for (const char* name : {"bars.csv.zst", "bars.csv.zip", "stored.csv.zip"}) {
+        SCOPED_TRACE(name);
+        const ReadResult result = read_with(options_for(table(name)), 2);
+        expect_bars_of_the_csv(result.bars);
+        EXPECT_EQ(result.report.data_hash.hex(), hash128(read_file(table(name))).hex());
+        expect_no_internal_error(name);
+    }
+}
+
+TEST(PackedText, CutFilesAreErrors) {
+    const std::string zstd = read_file(table("bars.csv.zst"));
+    EXPECT_THAT(error_of(zstd.substr(0, zstd.size() - 5), {}, "b.csv.zst"),
+                HasSubstr("zstd file is cut short"));
+    const std::string zip = read_file(table("bars.csv.zip"));
+    EXPECT_THAT(error_of(zip.substr(0, zip.size() - 30), {}, "b.zip"),
+                HasSubstr("the zip archive is damaged"));
+}
+
+TEST(PackedText, AWrongChecksumInAnArchiveIsAnError) {
+    std::string zip = read_file(table("stored.csv.zip"));
+    const std::size_t digit = zip.find("4500");
+    ASSERT_NE(digit, std::string::npos);
+    zip[digit] = '5';
+    EXPECT_THAT(error_of(zip, {}, "b.zip"), HasSubstr("the checksum is wrong"));
+}
+
+} // namespace
+} // namespace rekindle::market
