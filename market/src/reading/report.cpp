@@ -108,7 +108,7 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
             report.notes.push_back(days->note());
     } else if (files.front().begins_bars)
         report.notes.push_back(fmt::format(
-            "{} stamps bars with their start, so they are read as with --stamp start.", layout.format));
+            "Timestamps of the format {} mark the start of bars, as with --stamp start.", layout.format));
     else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end)
         report.notes.push_back("The column " + header_of(layout, layout.columns.time) +
                                " holds the start of each bar but is read as its end: use --stamp start.");
