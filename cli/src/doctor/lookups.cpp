@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
 
 namespace rekindle::cli {
 
@@ -83,22 +86,114 @@ class Footnotes {
     std::vector<std::string> notes_;
 };
 
+/// Marks with the same judgment.
+struct Statement {
+    const Mark* first = nullptr;
+    std::vector<std::size_t> lines;
+    std::vector<std::string_view> texts; ///< different ones, in the order of the document
+};
+
+constexpr std::array<std::pair<Verdict, std::string_view>, 5> verdict_headings{
+    {{Verdict::harmful, "Harmful"},
+     {Verdict::wrong, "False"},
+     {Verdict::no_effect, "Without effect"},
+     {Verdict::unknown, "Not backed by evidence, or unknown"},
+     {Verdict::holds, "True"}}};
+
+std::vector<Statement> statements_of(const std::vector<Mark>& marks) {
+    std::vector<Statement> statements;
+    std::map<std::pair<Verdict, std::string_view>, std::size_t> numbers;
+    for (const Mark& mark : marks) {
+        const auto [known, added] = numbers.try_emplace({mark.verdict, mark.reason}, statements.size());
+        if (added)
+            statements.push_back({&mark, {}, {}});
+        Statement& statement = statements[known->second];
+        if (statement.lines.empty() || statement.lines.back() != mark.line)
+            statement.lines.push_back(mark.line);
+        if (std::ranges::find(statement.texts, mark.text) == statement.texts.end())
+            statement.texts.push_back(mark.text);
+    }
+    return statements;
+}
+
+/// "line 5", "lines 5, 9 and 4 more".
+std::string lines_of(const Statement& statement, std::size_t limit) {
+    const std::size_t shown = std::min(statement.lines.size(), limit);
+    std::string text = fmt::format("{} {}", statement.lines.size() == 1 ? "line" : "lines",
+                                   fmt::join(statement.lines.begin(), statement.lines.begin() + shown, ", "));
+    return shown == statement.lines.size()
+               ? text
+               : fmt::format("{} and {} more", text, statement.lines.size() - shown);
+}
+
+/// Up to the first ". " that ends a sentence.
+std::string_view first_sentence(std::string_view text) {
+    for (std::size_t at = text.find(". "); at != std::string_view::npos; at = text.find(". ", at + 1))
+        if (at + 2 < text.size() && (text[at + 2] < 'a' || text[at + 2] > 'z'))
+            return text.substr(0, at + 1);
+    return text;
+}
+
+/// The documents that are reviewed are long, so a true statement takes one line, and a reason one sentence.
+std::string render_statement(const Statement& statement, const ScreenOptions& options) {
+    constexpr std::size_t shortest = 24;
+    const bool brief = !options.verbose;
+    const std::size_t texts = brief ? 1 : statement.texts.size();
+    const std::size_t width = std::max(options.width, shortest);
+    std::string text;
+    for (std::size_t i = 0; i < texts; ++i) {
+        std::string line = i == 0 ? fmt::format("{}: {}", lines_of(statement, brief ? 6 : ~std::size_t{0}),
+                                                statement.texts[i])
+                                  : fmt::format("    {}", statement.texts[i]);
+        text += fmt::format("  {}\n", shortened(line, width - 2));
+    }
+    const Mark& mark = *statement.first;
+    if (brief && mark.verdict == Verdict::holds)
+        return text;
+    const bool whole = !brief || mark.verdict == Verdict::harmful;
+    text += indented(whole ? std::string_view(mark.reason) : first_sentence(mark.reason), options.width, 4);
+    if (!brief && !mark.evidence.empty())
+        text += indented(fmt::format("[{}]", sources_of(mark.evidence)), options.width, 4);
+    return text;
+}
+
+/// Three lines: how many of what, the worst, and where to look next.
+std::string summary_of(const std::vector<Mark>& marks, const std::vector<Statement>& statements,
+                       const ScreenOptions& options) {
+    const auto worst = std::ranges::find_if(verdict_headings, [&](const auto& one) {
+        return std::ranges::any_of(statements,
+                                   [&](const Statement& each) { return each.first->verdict == one.first; });
+    });
+    const auto example = std::ranges::find_if(
+        statements, [&](const Statement& each) { return each.first->verdict == worst->first; });
+    const bool good = worst->first == Verdict::holds || worst->first == Verdict::unknown;
+    std::string text = fmt::format("{} checked, {}: {}.\n", counted(marks.size(), "item"),
+                                   counted(statements.size(), "statement"), counts_of(marks));
+    text += good
+                ? std::string("Nothing false or harmful was found.\n")
+                : fmt::format("{}: {}\n", worst->first == Verdict::harmful ? "Do not follow" : "Worst",
+                              shortened(fmt::format("{} ({})", example->texts.front(), lines_of(*example, 3)),
+                                        std::max<std::size_t>(options.width, 40) - 16));
+    return text + (options.verbose ? "Each judgment has its evidence in brackets.\n"
+                                   : "-v: whole, with all lines and evidence.\n");
+}
+
 } // namespace
 
 std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) {
     if (marks.empty())
         return "Nothing here that the doctor can check: no variable, version pair, image, gfx name, command "
                "or known claim.\n";
-    std::string text = fmt::format("{} checked: {}.\n", counted(marks.size(), "item"), counts_of(marks));
-    for (const Mark& mark : marks) {
-        text += fmt::format("\nline {}  {}  {}\n", mark.line, word_of(mark.verdict), mark.kind);
-        text += fmt::format("  {}\n", shortened(mark.text, options.width > 24 ? options.width - 2 : 22));
-        text += indented(mark.reason, options.width, 4);
-        if (options.verbose && !mark.evidence.empty())
-            text += indented(fmt::format("[{}]", sources_of(mark.evidence)), options.width, 4);
+    const std::vector<Statement> statements = statements_of(marks);
+    std::string text = summary_of(marks, statements, options);
+    for (const auto& [verdict, heading] : verdict_headings) {
+        std::string section;
+        for (const Statement& statement : statements)
+            if (statement.first->verdict == verdict)
+                section += render_statement(statement, options);
+        if (!section.empty())
+            text += fmt::format("\n{}\n{}", heading, section);
     }
-    if (!options.verbose)
-        text += "\n-v adds the evidence for each.\n";
     return text;
 }
 

@@ -202,8 +202,11 @@ std::vector<OptionSpec> lookup_rows() {
          .value_name = "FILE",
          .group = lookup,
          .brief = "Check what a document or script says",
-         .detail = "Marks every variable, version pair, image tag, gfx name, command and known claim as "
-                   "true, false, harmful, without effect or unknown, with the evidence. - is standard input.",
+         .detail =
+             "Marks every variable, version pair, image tag, gfx name, command and known claim as "
+             "true, false, harmful, without effect or unknown, grouped by statement with its lines, harmful "
+             "ones first; -v adds the evidence. Dockerfiles and compose files are read as such. - is "
+             "standard input.",
          .example = "--review fix-rocm.md",
          .commands = doctor_alone},
         {.name = "explain",

@@ -79,6 +79,7 @@ class Checker {
             matches(claim, "id", claim.id, "[a-z0-9][a-z0-9.-]*");
             patterns(claim, claim.patterns);
             patterns(claim, claim.about);
+            patterns(claim, claim.under);
             prose(claim, {&claim.correction});
         }
     }

@@ -162,6 +162,7 @@ void read_entry(MappingReader& reader, Claim& claim) {
                      {"claim", "variable", "command", "image", "version pair", "gfx target"}, Need::optional);
     reader.read("patterns", claim.patterns, Need::required);
     reader.read("about", claim.about);
+    reader.read("under", claim.under);
     reader.read("says", claim.says);
     reader.read_word("verdict", claim.verdict, {"true", "false", "harmful", "no-effect", "unknown"});
     reader.read("correction", claim.correction);

@@ -96,6 +96,13 @@ bool is_denied(std::string_view text, std::size_t begin, std::size_t end) {
            RE2::PartialMatch({rest.data(), rest.size()}, after);
 }
 
+bool is_under(const Claim& claim, const std::string& text, const std::string& heading) {
+    return claim.under.empty() || std::ranges::any_of(claim.under, [&](const std::string& pattern) {
+               const RE2 expression(pattern, claim_options());
+               return RE2::PartialMatch(text, expression) || RE2::PartialMatch(heading, expression);
+           });
+}
+
 } // namespace
 
 ClaimFinder::ClaimFinder(const Knowledge& knowledge)
@@ -118,13 +125,16 @@ ClaimFinder::Scope ClaimFinder::scope_of(std::string_view document) const {
     return scope;
 }
 
-void ClaimFinder::mark_claims(const Block& block, const Scope& scope, std::vector<Found>& found) const {
+void ClaimFinder::mark_claims(const Block& block, const std::string& heading, const Scope& scope,
+                              std::vector<Found>& found) const {
     const re2::StringPiece text(block.text);
     const Claim* last_claim = nullptr;
     std::vector<std::size_t> marked_lines;
     for (const std::size_t index : patterns_->matching(block.text)) {
         const auto& [claim, expression] = patterns_->patterns[index];
-        if (!std::binary_search(scope.begin(), scope.end(), claim)) // both are in the order of the knowledge
+        if (!std::binary_search(scope.begin(), scope.end(),
+                                claim) || // both are in the order of the knowledge
+            !is_under(*claim, block.text, heading))
             continue;
         if (claim != last_claim)
             marked_lines.clear();

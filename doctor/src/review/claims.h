@@ -20,9 +20,10 @@ class ClaimFinder {
     /// The claims that can apply to a document: those whose subject it mentions.
     using Scope = std::vector<const Claim*>;
     Scope scope_of(std::string_view document) const;
-    /// Marks every claim of the block that is in scope and not denied there, each claim once per line. Time
-    /// is linear in the block's length.
-    void mark_claims(const Block& block, const Scope& scope, std::vector<Found>& found) const;
+    /// Marks every claim of the block that is in scope and not denied there, each claim once per line.
+    /// `heading`: that of the block, "" for none. Time is linear in the block's length.
+    void mark_claims(const Block& block, const std::string& heading, const Scope& scope,
+                     std::vector<Found>& found) const;
     /// The claims that have a pattern matching somewhere in the text, in the knowledge's order.
     std::vector<const Claim*> in_text(std::string_view text) const;
 

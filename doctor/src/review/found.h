@@ -3,6 +3,7 @@
 
 #include "document.h"
 
+#include <rekindle/base/text.h>
 #include <rekindle/doctor/review.h>
 
 #include <cstddef>
@@ -36,7 +37,7 @@ inline void mark(const Block& block, std::size_t at, std::size_t size, std::stri
     one.end = block.origins[at + size - 1] + 1;
     one.mark = {block.line_of(at),
                 std::string(kind),
-                printable(std::string_view(block.text).substr(at, size), mark_text_limit),
+                printable(trim(std::string_view(block.text).substr(at, size)), mark_text_limit),
                 judgment.verdict,
                 std::move(judgment.reason),
                 std::move(judgment.evidence)};

@@ -1,4 +1,5 @@
 #include "claims.h"
+#include "container_files.h"
 #include "targets.h"
 #include "variables.h"
 #include "wheels.h"
@@ -119,9 +120,66 @@ void merge(std::vector<Found> marks, std::vector<Found> claims, std::vector<Foun
     std::move(marks.begin(), marks.end(), std::back_inserter(found));
 }
 
+/// The GPUs that were named last, and where: "# for the 6800 XT" above a command.
+struct NearestTargets {
+    std::vector<const GfxTarget*> targets;
+    std::size_t line = 0;
+};
+
+/// What precedes a block: its heading, and the paragraph that introduces it.
+struct Introduction {
+    std::string heading;
+    std::string paragraph; ///< the last one that is neither a heading nor code
+
+    void read(const Block& block) {
+        if (!block.code && block.text.starts_with('#')) {
+            heading = block.text;
+            paragraph.clear();
+        } else if (!block.code) {
+            paragraph = block.text;
+        }
+    }
+};
+
+/// Whether the text tells people not to do what follows at once.
+bool is_warning(std::string_view text) {
+    static const RE2 warning(
+        "(?i)(\\b(do not|don'?t|never|avoid|must not|should not|shouldn'?t|no need to|not necessary|stop "
+        "(using|setting)|unset|what not to|not recommended|discouraged|dangerous|bad "
+        "(idea|practice|advice))\\b[^.!?;]{0,100}|\\b(instead of|rather than|without)\\b[^.!?;,:]{0,60})$");
+    return RE2::PartialMatch({text.data(), text.size()}, warning);
+}
+
+/// Whether the document advises against the command or setting: in the same sentence, or in the words that
+/// introduce a block of code.
+bool is_warned_against(const Found& one, const Block& block, const Introduction& introduction) {
+    const bool does_something = one.mark.kind == "command" || one.mark.kind == "variable";
+    if (!does_something || one.mark.verdict == Verdict::holds)
+        return false;
+    const auto place = std::ranges::lower_bound(block.origins, one.begin);
+    const std::string_view before =
+        std::string_view(block.text).substr(0, static_cast<std::size_t>(place - block.origins.begin()));
+    if (is_warning(before))
+        return true;
+    std::string_view words = introduction.paragraph;
+    while (!words.empty() && (words.back() == ':' || words.back() == ' '))
+        words.remove_suffix(1);
+    return block.code && (introduction.paragraph.ends_with(':') || is_warning(introduction.heading)) &&
+           (is_warning(words) || is_warning(introduction.heading));
+}
+
+/// In an image of its own, the system's Python and the profile belong to nobody else.
+bool is_harmless_in_an_image(const Found& one) {
+    return one.mark.text.find("--break-system-packages") != std::string::npos ||
+           one.mark.text.starts_with("> ");
+}
+
 } // namespace
 
-std::vector<Mark> review_document(std::string_view text, const Knowledge& knowledge) {
+std::vector<Mark> review_document(std::string_view document, const Knowledge& knowledge) {
+    const ContainerFile kind = container_file_in(document);
+    const std::string assigned = with_assignments(document, kind);
+    const std::string_view text = assigned;
     const ClaimFinder claims(knowledge);
     const ClaimFinder::Scope scope = claims.scope_of(text);
     const TargetFinder targets(knowledge);
@@ -131,25 +189,41 @@ std::vector<Mark> review_document(std::string_view text, const Knowledge& knowle
     std::vector<Found> found;
     std::size_t last_build_line = 0;
     bool built = false;
+    Introduction introduction;
+    NearestTargets nearest;
     for_each_block(text, [&](const Block& block) {
         if (is_building(block)) {
             built = true;
             last_build_line = block.line;
         }
         const std::vector<Mention> mentions = targets.mentions(block.text);
-        SettingContext context{targets_of(mentions, knowledge), built && block.line - last_build_line <= 16};
-        if (context.targets.empty())
-            context.targets = subject.targets;
+        SettingContext context{targets_of(mentions, knowledge),
+                               kind == ContainerFile::dockerfile ||
+                                   (built && block.line - last_build_line <= 16)};
+        if (!context.targets.empty())
+            nearest = {context.targets, block.line};
+        else
+            context.targets = block.line - nearest.line <= 3 ? nearest.targets : subject.targets;
         std::vector<Found> marks;
         std::vector<Found> said;
         variables.mark_variables(block, context, marks);
         wheels.mark_pairs(block, subject.amd && !subject.nvidia, marks);
         mark_images(block, knowledge, marks);
         targets.mark_targets(block, mentions, marks);
-        claims.mark_claims(block, scope, said);
+        claims.mark_claims(block, introduction.heading, scope, said);
+        for (std::vector<Found>* each : {&marks, &said})
+            std::erase_if(*each, [&](const Found& one) {
+                return is_warned_against(one, block, introduction) ||
+                       (kind == ContainerFile::dockerfile && is_harmless_in_an_image(one));
+            });
+        introduction.read(block);
         merge(std::move(marks), std::move(said), found);
         return found.size() < mark_limit;
     });
+    if (kind == ContainerFile::compose) {
+        mark_services(text, found);
+        std::ranges::stable_sort(found, {}, &Found::begin);
+    }
     std::vector<Mark> marks;
     marks.reserve(found.size());
     for (Found& one : found)

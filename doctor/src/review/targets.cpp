@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <re2/re2.h>
@@ -81,6 +82,12 @@ Mention architecture_at(std::string_view text, std::size_t at) {
     mention.name = family + text[digit] + (half ? ".5" : "");
     return mention;
 }
+
+/// Targets that LLVM has or had, of GPUs that nobody trains on or can buy. Source: LLVM, AMDGPUUsage.
+constexpr std::array<std::string_view, 22> other_targets{
+    "gfx600", "gfx601", "gfx602",  "gfx700",  "gfx701",  "gfx702", "gfx703", "gfx704",
+    "gfx705", "gfx801", "gfx802",  "gfx805",  "gfx810",  "gfx902", "gfx904", "gfx909",
+    "gfx940", "gfx941", "gfx1170", "gfx1250", "gfx1251", "gfx1310"};
 
 } // namespace
 
@@ -165,6 +172,10 @@ std::vector<Mention> TargetFinder::mentions(std::string_view text) const {
 
 Judgment TargetFinder::judge_name(const std::string& gfx) const {
     const GfxTarget* target = knowledge_.gfx(gfx);
+    if (target == nullptr && std::ranges::find(other_targets, gfx) != other_targets.end())
+        return {Verdict::unknown,
+                fmt::format("{} is a target of LLVM without a GPU in the doctor's table.", gfx),
+                {{"documentation", "llvm.org/docs/AMDGPUUsage.html", "table of processors"}}};
     if (target == nullptr)
         return {knowledge_.gfx_targets.empty() ? Verdict::unknown : Verdict::wrong,
                 fmt::format("The target {} is unknown; the doctor's table has {} targets.", gfx,

@@ -146,7 +146,9 @@ Judgment judge_variable(const EnvironmentVariable& variable, std::string_view na
             Verdict::no_effect,
             sentences({"Read when something is built, not when it runs", variable.meaning, variable.advice}),
             variable.evidence};
-    if (name.starts_with("HSA_OVERRIDE_GFX_VERSION") && !value.empty() && !context.targets.empty())
+    // A value that another variable supplies is not known.
+    if (name.starts_with("HSA_OVERRIDE_GFX_VERSION") && !value.empty() && value.front() != '$' &&
+        !context.targets.empty())
         return judge_override_on(value, context.targets, knowledge);
     if (!variable.effective_on.empty() && !context.targets.empty() && !acts_on_any(variable, context.targets))
         return {

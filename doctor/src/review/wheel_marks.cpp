@@ -63,7 +63,7 @@ Judgment judge_index_install(const TorchInstall& install, const Knowledge& knowl
     if (!named)
         return {
             Verdict::unknown, fmt::format("The index {} is not recorded.", printable(install.index, 80)), {}};
-    if (named->nightly)
+    if (named->nightly || named->id == "nightly")
         return judge_nightly(named->id, knowledge);
     const WheelIndex* index = knowledge.index(named->id);
     if (index != nullptr && index->device_packages)
@@ -90,7 +90,13 @@ std::optional<Judgment> judge_install_from_pypi(const TorchInstall& install, boo
     const std::vector<Backing> evidence{
         {"source", "pytorch/pytorch v2.6.0 torch/cuda/__init__.py:310", ""},
         {"documentation", "pytorch.org, Start Locally", "the default wheel for Linux is built for CUDA"}};
-    if (!install.extra_index.empty() && index_of(install.extra_index, knowledge))
+    const auto extra = index_of(install.extra_index, knowledge);
+    // PyPI's torch is for CUDA too, and has no version such as 2.5.1+rocm6.2.
+    const bool only_one_fits = extra && (extra->id.starts_with("cu") || !install.local.empty());
+    const bool depends_on_a_variable = install.extra_index.find('$') != std::string::npos;
+    if (only_one_fits || depends_on_a_variable || (extra && extra->nightly))
+        return std::nullopt;
+    if (!install.extra_index.empty() && extra)
         return Judgment{
             Verdict::wrong,
             "--extra-index-url still allows PyPI, whose torch is built for CUDA: use --index-url.", evidence};
@@ -130,6 +136,15 @@ std::vector<std::string_view> cells_of(std::string_view row) {
     return cells;
 }
 
+/// Whether the version belongs to another package: "flash_attn-2.6.2+cu123torch2.3",
+/// "xformers==0.0.27+cu121".
+bool names_another_package(std::string_view before) {
+    static const RE2 package("(?i)([a-z][a-z0-9_]*)(?:-|==|~=|>=|@)$");
+    std::string name;
+    return RE2::PartialMatch({before.data(), before.size()}, package, &name) && name != "torch" &&
+           name != "pytorch";
+}
+
 } // namespace
 
 void WheelReview::mark_pairs(const Block& block, bool about_amd, std::vector<Found>& found) {
@@ -161,7 +176,8 @@ void WheelReview::mark_local_versions(const Block& block, std::vector<Found>& fo
     std::string index;
     while (RE2::FindAndConsume(&rest, local, &whole, &version, &index)) {
         const std::size_t at = static_cast<std::size_t>(whole.data() - block.text.data());
-        if (is_torch_version(version) && !overlaps_a_pair(block, at, whole.size(), found))
+        if (is_torch_version(version) && !names_another_package(std::string_view(block.text).substr(0, at)) &&
+            !overlaps_a_pair(block, at, whole.size(), found))
             mark(block, at, whole.size(), pair_kind, judge_local_version(version, index, knowledge_), found);
     }
 }

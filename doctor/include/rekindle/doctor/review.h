@@ -16,7 +16,8 @@ enum class Verdict { holds, wrong, harmful, no_effect, unknown };
 /// One thing in a document that can be checked.
 struct Mark {
     std::size_t line = 0; ///< from 1
-    std::string kind;     ///< "variable", "version pair", "image", "gfx target", "command", "claim"
+    std::string kind;     ///< "variable", "version pair", "image", "gfx target", "command", "claim",
+                          ///< "container"
     std::string text;     ///< as written in the document
     Verdict verdict = Verdict::unknown;
     std::string reason; ///< one or two sentences, with the correct information
