@@ -60,6 +60,16 @@ const Packages& pacman() {
     return packages;
 }
 
+const Packages& apk() {
+    static const Packages packages{
+        {"install", "sudo apk add"},
+        {"vulkan_package", "mesa-vulkan-ati"},
+        {"cxx_package", "g++"},
+        {"firmware_package", "linux-firmware-amdgpu"},
+    };
+    return packages;
+}
+
 const Packages& zypper() {
     static const Packages packages{
         {"install", "sudo zypper install"},
@@ -77,7 +87,12 @@ const Packages& zypper() {
 } // namespace
 
 std::map<std::string, std::string> package_placeholders(std::string_view os_id, std::string_view os_version) {
-    if (one_of(os_id, {"ubuntu", "linuxmint", "pop"})) {
+    if (os_id == "pop") {
+        Packages packages = apt();
+        packages["nvidia_install"] = "sudo apt install system76-driver-nvidia";
+        return packages;
+    }
+    if (one_of(os_id, {"ubuntu", "linuxmint", "zorin", "elementary", "neon", "tuxedo"})) {
         Packages packages = apt();
         packages["nvidia_install"] = "sudo ubuntu-drivers install";
         if (os_id == "ubuntu" && !os_version.empty())
@@ -91,15 +106,17 @@ std::map<std::string, std::string> package_placeholders(std::string_view os_id, 
         packages["firmware_package"] = "firmware-amd-graphics";
         return packages;
     }
-    if (os_id == "fedora") {
+    if (one_of(os_id, {"fedora", "nobara"})) {
         Packages packages = dnf();
         packages["nvidia_install"] = "sudo dnf install akmod-nvidia";
         return packages;
     }
-    if (one_of(os_id, {"rhel", "rocky", "almalinux", "centos"}))
+    if (one_of(os_id, {"rhel", "rocky", "almalinux", "centos", "ol", "amzn"}))
         return dnf();
-    if (one_of(os_id, {"arch", "manjaro", "endeavouros", "cachyos"}))
+    if (one_of(os_id, {"arch", "manjaro", "endeavouros", "cachyos", "garuda"}))
         return pacman();
+    if (os_id == "alpine")
+        return apk();
     if (os_id.starts_with("opensuse") || one_of(os_id, {"sles", "suse"}))
         return zypper();
     return {};
@@ -112,7 +129,7 @@ bool is_of_distribution(std::string_view placeholder) {
 }
 
 std::string package_names(std::string_view placeholder) {
-    const std::array managers{std::pair{"apt", &apt()}, std::pair{"dnf", &dnf()},
+    const std::array managers{std::pair{"apk", &apk()}, std::pair{"apt", &apt()}, std::pair{"dnf", &dnf()},
                               std::pair{"pacman", &pacman()}, std::pair{"zypper", &zypper()}};
     std::string names;
     if (!placeholder.ends_with("_package"))

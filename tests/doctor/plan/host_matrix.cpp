@@ -41,6 +41,21 @@ constexpr std::array systems{
     SystemRow{"an unnamed system", "", "", "", "", ""},
 };
 
+/// Fewer GPUs and wheels are combined with these, so that the test stays fast.
+constexpr std::array further_systems{
+    SystemRow{"Pop!_OS", "linux", "pop", "24.04", "apt", "none"},
+    SystemRow{"Red Hat", "linux", "rhel", "9.4", "dnf", "none"},
+    SystemRow{"Amazon Linux", "linux", "amzn", "2023", "dnf", "none"},
+    SystemRow{"Alpine", "linux", "alpine", "3.20", "apk", "none"},
+    SystemRow{"Manjaro", "linux", "manjaro", "", "pacman", "none"},
+    SystemRow{"SUSE", "linux", "sles", "15.6", "zypper", "none"},
+    SystemRow{"WSL with Debian", "wsl", "debian", "12", "apt", "none"},
+    SystemRow{"WSL with openSUSE", "wsl", "opensuse-leap", "15.6", "zypper", "none"},
+    SystemRow{"Docker with Alpine", "linux", "alpine", "3.20", "apk", "docker"},
+    SystemRow{"Podman with Arch", "linux", "arch", "", "pacman", "podman"},
+    SystemRow{"Apptainer", "linux", "ubuntu", "22.04", "apt", "singularity"},
+};
+
 struct Card {
     const char* vendor;
     const char* name;
@@ -87,6 +102,12 @@ constexpr std::array torches{
     TorchRow{"torch with ROCm packages", "2.10.0+rocm7.13.0", "rocm", "packages", "venv"},
     TorchRow{"torch for CUDA", "2.4.1+cu121", "cuda", "", "conda"},
     TorchRow{"no torch", "", "", "", "venv"},
+};
+constexpr std::array further_torches{
+    TorchRow{"torch for the CPU", "2.6.0+cpu", "cpu", "", "venv"},
+    TorchRow{"torch for Intel", "2.8.0+xpu", "xpu", "", "venv"},
+    TorchRow{"torch for ROCm", "2.9.1+rocm6.4", "rocm", "bundled", "venv"},
+    TorchRow{"torch for CUDA", "2.9.1+cu128", "cuda", "", "venv"},
 };
 
 Gpu gpu_of(const Card& card, std::size_t index) {
@@ -184,8 +205,25 @@ void add_vulkan(MatrixHost& host, bool works) {
 
 } // namespace
 
+namespace {
+
+void add_further_hosts(std::vector<MatrixHost>& hosts) {
+    const std::array cards{gpu_rows()[0], gpu_rows()[4], gpu_rows()[7], gpu_rows()[8]};
+    for (const GpuRow& gpus : cards) {
+        for (const SystemRow& system : further_systems)
+            hosts.push_back(
+                make_host(system, gpus, further_torches[hosts.size() % further_torches.size()], false));
+        for (const SystemRow& system : systems)
+            for (const TorchRow& torch : {further_torches[0], further_torches[1]})
+                hosts.push_back(make_host(system, gpus, torch, false));
+    }
+}
+
+} // namespace
+
 std::vector<MatrixHost> host_matrix() {
     std::vector<MatrixHost> hosts;
+    add_further_hosts(hosts);
     for (const SystemRow& system : systems)
         for (const GpuRow& gpus : gpu_rows()) {
             for (const TorchRow& torch : torches)
