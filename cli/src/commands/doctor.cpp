@@ -76,8 +76,13 @@ void check_modes(const CommandLine& line) {
     }
     if (line.flag("yes") && !line.has("fix"))
         throw usage_error("--yes without --fix").expected("--fix ID --yes");
-    if ((line.has("hours_per_month") || line.has("price")) && !line.flag("alternatives"))
-        throw usage_error("--hours-per-month and --price need --alternatives").expected("--alternatives");
+    for (const char* key :
+         {"hours_per_month", "price", "resale", "watts", "electricity", "processor_step", "card_step"})
+        if (line.has(key) && !line.flag("alternatives")) {
+            std::string option = key;
+            std::ranges::replace(option, '_', '-');
+            throw usage_error(fmt::format("--{} needs --alternatives", option)).expected("--alternatives");
+        }
 }
 
 std::string read_text(const std::string& path) {
@@ -234,12 +239,24 @@ ExitStatus check(Context& context) {
     return mistakes.empty() ? ExitStatus::success : ExitStatus::failed;
 }
 
+CostFigures cost_figures(const CommandLine& line) {
+    if (line.has("processor_step") != line.has("card_step"))
+        throw usage_error("--processor-step and --card-step are compared with each other").expected("both");
+    if (line.has("watts") != line.has("electricity"))
+        throw usage_error("--watts and --electricity give the cost of an hour together").expected("both");
+    return {.hours_per_month = line.number("hours_per_month", 0),
+            .price = line.number("price", 0),
+            .resale = line.number("resale", 0),
+            .watts = line.number("watts", 0),
+            .per_kilowatt_hour = line.number("electricity", 0),
+            .processor_step = line.number("processor_step", 0),
+            .card_step = line.number("card_step", 0)};
+}
+
 ExitStatus show_alternatives(Context& context, const Knowledge& knowledge) {
     const Recording recording = gather(context.line, knowledge);
-    context.output.write(
-        render_options(alternatives(recording.facts, knowledge, context.line.number("hours_per_month", 0),
-                                    context.line.number("price", 0)),
-                       context.output.traits().width));
+    context.output.write(render_options(alternatives(recording.facts, knowledge, cost_figures(context.line)),
+                                        context.output.traits().width));
     return ExitStatus::success;
 }
 

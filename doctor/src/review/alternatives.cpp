@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 namespace rekindle::doctor {
 namespace {
@@ -62,22 +63,42 @@ std::string months(double count) {
     return count < 1 ? "less than one month" : fmt::format("{:.1f} months", count);
 }
 
+/// "(after resale and electricity)", or which of them are not counted.
+std::string what_is_counted(const CostFigures& figures) {
+    const bool electricity = figures.electricity_per_hour() > 0;
+    const bool resale = figures.resale > 0;
+    if (electricity && resale)
+        return "(electricity and resale are counted)";
+    if (electricity || resale)
+        return electricity ? "(electricity is counted, resale is not)"
+                           : "(resale is counted, electricity is not)";
+    return "(electricity and resale are not counted)";
+}
+
+/// After how many hours a card has cost as much as rented ones; nothing if it never has.
+std::optional<double> break_even_hours(double cost, const CostFigures& figures, double rented) {
+    const double saved = rented - figures.electricity_per_hour();
+    return saved > 0 ? std::optional(std::max(0.0, cost - figures.resale) / saved) : std::nullopt;
+}
+
 /// The price of an hour compared with that of a card: "at 40 h a month and $0.39/h (2026-03): $15.60 a
 /// month; …".
-std::string cloud_arithmetic(const Alternative& cloud, double hours, double price) {
+std::string cloud_arithmetic(const Alternative& cloud, const CostFigures& figures) {
+    const double hours = figures.card_hours();
     const std::string rate = fmt::format("{}/h ({})", dollars(cloud.price_per_hour), cloud.priced);
-    std::string text = hours > 0 ? fmt::format("at {:g} h a month and {}: {} a month", hours, rate,
+    std::string text = hours > 0 ? fmt::format("at {:.4g} h a month and {}: {} a month", hours, rate,
                                                dollars(hours * cloud.price_per_hour))
                                  : "at " + rate;
-    if (price <= 0)
+    if (figures.price <= 0)
         return text + (hours > 0 ? "; --price gives the break-even with a card"
                                  : "; --hours-per-month gives the cost of a month");
-    const double break_even = price / cloud.price_per_hour;
-    text +=
-        fmt::format("; a card of {} costs as much as {:.0f} h of it", dollars(price), std::ceil(break_even));
+    const auto break_even = break_even_hours(figures.price, figures, cloud.price_per_hour);
+    if (!break_even)
+        return text + "; the electricity of a card alone costs as much";
+    text += fmt::format("; a card of {} costs as much as {:.0f} h of it", dollars(figures.price),
+                        std::ceil(*break_even));
     if (hours > 0)
-        text += fmt::format(", paid back after {} (electricity and resale are not counted)",
-                            months(break_even / hours));
+        text += fmt::format(", paid back after {} {}", months(*break_even / hours), what_is_counted(figures));
     return text;
 }
 
@@ -91,28 +112,46 @@ const Alternative* cheapest_cloud(const Knowledge& knowledge) {
     return cheapest;
 }
 
-std::string card_arithmetic(const Alternative& card, double hours, double price, const Knowledge& knowledge) {
-    const double cost = price > 0 ? price : card.price_once;
+std::string card_arithmetic(const Alternative& card, const CostFigures& figures, const Knowledge& knowledge) {
+    const double cost = figures.price > 0 ? figures.price : card.price_once;
     if (cost <= 0)
         return "--price and --hours-per-month give the break-even with rented hours";
-    std::string what =
-        price > 0 ? dollars(cost) + " (your figure)" : fmt::format("{} ({})", dollars(cost), card.priced);
+    std::string what = figures.price > 0 ? dollars(cost) + " (your figure)"
+                                         : fmt::format("{} ({})", dollars(cost), card.priced);
     const Alternative* cloud = cheapest_cloud(knowledge);
     if (cloud == nullptr)
         return what;
-    const double break_even = cost / cloud->price_per_hour;
+    const auto break_even = break_even_hours(cost, figures, cloud->price_per_hour);
+    if (!break_even)
+        return fmt::format("{}: never cheaper than {} at {}/h, which costs less than the electricity", what,
+                           cloud->title, dollars(cloud->price_per_hour));
     const std::string against =
-        fmt::format("{} as much as {:.0f} h of {} at {}/h ({})", what, std::ceil(break_even), cloud->title,
+        fmt::format("{} as much as {:.0f} h of {} at {}/h ({})", what, std::ceil(*break_even), cloud->title,
                     dollars(cloud->price_per_hour), cloud->priced);
-    return hours > 0 ? fmt::format("{}: {} at {:g} h a month (electricity and resale are not counted)",
-                                   against, months(break_even / hours), hours)
+    const double hours = figures.card_hours();
+    return hours > 0 ? fmt::format("{}: {} at {:.4g} h a month {}", against, months(*break_even / hours),
+                                   hours, what_is_counted(figures))
                      : against;
+}
+
+/// What the measured steps say about the processor and the card.
+std::string step_arithmetic(const CostFigures& figures) {
+    if (figures.processor_step <= 0 || figures.card_step <= 0)
+        return "";
+    const double ratio = figures.processor_step / figures.card_step;
+    std::string text =
+        fmt::format("the card takes {:.3g} times as long as the processor for a step", 1 / ratio);
+    if (ratio > 1)
+        text = fmt::format("a step on the card is {:.3g} times as fast as on the processor", ratio);
+    if (figures.hours_per_month > 0)
+        text += fmt::format(": {:g} h a month on the processor are {:.3g} h on the card",
+                            figures.hours_per_month, figures.card_hours());
+    return text;
 }
 
 } // namespace
 
-std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, double hours_per_month,
-                                 double price) {
+std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, const CostFigures& figures) {
     const std::vector<std::string> targets = targets_of(facts, knowledge);
     std::vector<const Alternative*> sorted;
     sorted.reserve(knowledge.alternatives.size());
@@ -129,9 +168,11 @@ std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge,
             continue;
         Option option{one->title, with_target(one->detail, gfx), "", one->evidence, one->checked};
         if (one->kind == "cloud" && one->price_per_hour > 0)
-            option.arithmetic = cloud_arithmetic(*one, hours_per_month, price);
+            option.arithmetic = cloud_arithmetic(*one, figures);
         else if (one->kind == "card")
-            option.arithmetic = card_arithmetic(*one, hours_per_month, price, knowledge);
+            option.arithmetic = card_arithmetic(*one, figures, knowledge);
+        else if (one->kind == "cpu")
+            option.arithmetic = step_arithmetic(figures);
         options.push_back(std::move(option));
     }
     return options;

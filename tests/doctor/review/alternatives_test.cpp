@@ -31,7 +31,7 @@ const Option* option_named(const std::vector<Option>& options, std::string_view 
 }
 
 TEST(Alternatives, AnRdna1GpuGetsNativeWheelsFirstAndNoOverride) {
-    const std::vector<Option> options = alternatives(amd_host("gfx1010"), embedded_knowledge(), 0, 0);
+    const std::vector<Option> options = alternatives(amd_host("gfx1010"), embedded_knowledge(), {});
     ASSERT_FALSE(options.empty());
     EXPECT_NE(options.front().detail.find("torch[device-gfx1010]"), std::string::npos)
         << options.front().detail;
@@ -41,9 +41,9 @@ TEST(Alternatives, AnRdna1GpuGetsNativeWheelsFirstAndNoOverride) {
 }
 
 TEST(Alternatives, OnlyWhatAppliesToTheHost) {
-    EXPECT_NE(all_text(alternatives(amd_host("gfx1032"), embedded_knowledge(), 0, 0)).find("10.3.0"),
+    EXPECT_NE(all_text(alternatives(amd_host("gfx1032"), embedded_knowledge(), {})).find("10.3.0"),
               std::string::npos);
-    const std::vector<Option> without_gpu = alternatives({}, embedded_knowledge(), 0, 0);
+    const std::vector<Option> without_gpu = alternatives({}, embedded_knowledge(), {});
     EXPECT_EQ(option_named(without_gpu, "Vulkan"), nullptr);
     EXPECT_EQ(all_text(without_gpu).find("{gfx}"), std::string::npos);
     EXPECT_NE(option_named(without_gpu, "CPU"), nullptr);
@@ -51,7 +51,8 @@ TEST(Alternatives, OnlyWhatAppliesToTheHost) {
 
 TEST(Alternatives, FreeOptionsComeFirst) {
     bool paid = false;
-    for (const Option& option : alternatives(amd_host("gfx1010"), embedded_knowledge(), 40, 300)) {
+    for (const Option& option :
+         alternatives(amd_host("gfx1010"), embedded_knowledge(), {.hours_per_month = 40, .price = 300})) {
         paid = paid || !option.arithmetic.empty();
         EXPECT_EQ(paid, !option.arithmetic.empty()) << option.title;
     }
@@ -69,7 +70,7 @@ TEST(Alternatives, TheArithmeticUsesTheGivenFigures) {
     card.title = "Card";
     card.kind = "card";
 
-    const std::vector<Option> both = alternatives({}, knowledge, 40, 300);
+    const std::vector<Option> both = alternatives({}, knowledge, {.hours_per_month = 40, .price = 300});
     ASSERT_EQ(both.size(), 2u);
     EXPECT_EQ(
         both[0].arithmetic,
@@ -79,9 +80,33 @@ TEST(Alternatives, TheArithmeticUsesTheGivenFigures) {
         both[1].arithmetic,
         "$300.00 (your figure) as much as 600 h of Cloud at $0.50/h (2026-03): 15.0 months at 40 h a month "
         "(electricity and resale are not counted)");
-    EXPECT_NE(alternatives({}, knowledge, 0, 0)[0].arithmetic.find("--hours-per-month"), std::string::npos);
-    EXPECT_EQ(alternatives({}, knowledge, 0, 0)[1].arithmetic.find("months"), std::string::npos)
+    EXPECT_NE(alternatives({}, knowledge, {})[0].arithmetic.find("--hours-per-month"), std::string::npos);
+    EXPECT_EQ(alternatives({}, knowledge, {})[1].arithmetic.find("months"), std::string::npos)
         << "no break-even without figures";
+
+    // 0.4 kW at $0.25 are $0.10 an hour; ($300 - $100) / ($0.50 - $0.10) = 500 h; 40 h on the processor are 4
+    // h.
+    const std::vector<Option> all = alternatives({}, knowledge,
+                                                 {.hours_per_month = 40,
+                                                  .price = 300,
+                                                  .resale = 100,
+                                                  .watts = 400,
+                                                  .per_kilowatt_hour = 0.25,
+                                                  .processor_step = 0.5,
+                                                  .card_step = 0.05});
+    EXPECT_EQ(all[1].arithmetic,
+              "$300.00 (your figure) as much as 500 h of Cloud at $0.50/h (2026-03): 125.0 months "
+              "at 4 h a month (electricity and resale are counted)");
+    EXPECT_EQ(
+        alternatives({}, knowledge, {.price = 300, .watts = 400, .per_kilowatt_hour = 2})[1].arithmetic,
+        "$300.00 (your figure): never cheaper than Cloud at $0.50/h, which costs less than the electricity");
+    knowledge.alternatives[0].kind = "cpu";
+    EXPECT_EQ(
+        alternatives({}, knowledge, {.hours_per_month = 40, .processor_step = 0.5, .card_step = 0.05})[0]
+            .arithmetic,
+        "a step on the card is 10 times as fast as on the processor: 40 h a month on the processor are 4 h "
+        "on the "
+        "card");
 }
 
 TEST(Alternatives, EveryPriceHasItsMonthAndSource) {
