@@ -77,7 +77,7 @@ void check_modes(const CommandLine& line) {
     if (line.flag("yes") && !line.has("fix"))
         throw usage_error("--yes without --fix").expected("--fix ID --yes");
     for (const char* key :
-         {"hours_per_month", "price", "resale", "watts", "electricity", "processor_step", "card_step"})
+         {"hours_per_month", "price", "resale", "watts", "electricity", "cpu_step", "card_step"})
         if (line.has(key) && !line.flag("alternatives")) {
             std::string option = key;
             std::ranges::replace(option, '_', '-');
@@ -240,8 +240,8 @@ ExitStatus check(Context& context) {
 }
 
 CostFigures cost_figures(const CommandLine& line) {
-    if (line.has("processor_step") != line.has("card_step"))
-        throw usage_error("--processor-step and --card-step are compared with each other").expected("both");
+    if (line.has("cpu_step") != line.has("card_step"))
+        throw usage_error("--cpu-step and --card-step are compared with each other").expected("both");
     if (line.has("watts") != line.has("electricity"))
         throw usage_error("--watts and --electricity give the cost of an hour together").expected("both");
     return {.hours_per_month = line.number("hours_per_month", 0),
@@ -249,7 +249,7 @@ CostFigures cost_figures(const CommandLine& line) {
             .resale = line.number("resale", 0),
             .watts = line.number("watts", 0),
             .per_kilowatt_hour = line.number("electricity", 0),
-            .processor_step = line.number("processor_step", 0),
+            .cpu_step = line.number("cpu_step", 0),
             .card_step = line.number("card_step", 0)};
 }
 

@@ -134,18 +134,17 @@ std::string card_arithmetic(const Alternative& card, const CostFigures& figures,
                      : against;
 }
 
-/// What the measured steps say about the processor and the card.
+/// What the measured steps say about the CPU and the card.
 std::string step_arithmetic(const CostFigures& figures) {
-    if (figures.processor_step <= 0 || figures.card_step <= 0)
+    if (figures.cpu_step <= 0 || figures.card_step <= 0)
         return "";
-    const double ratio = figures.processor_step / figures.card_step;
-    std::string text =
-        fmt::format("the card takes {:.3g} times as long as the processor for a step", 1 / ratio);
+    const double ratio = figures.cpu_step / figures.card_step;
+    std::string text = fmt::format("the card takes {:.3g} times as long as the CPU for a step", 1 / ratio);
     if (ratio > 1)
-        text = fmt::format("a step on the card is {:.3g} times as fast as on the processor", ratio);
+        text = fmt::format("a step on the card is {:.3g} times as fast as on the CPU", ratio);
     if (figures.hours_per_month > 0)
-        text += fmt::format(": {:g} h a month on the processor are {:.3g} h on the card",
-                            figures.hours_per_month, figures.card_hours());
+        text += fmt::format(": {:g} h a month on the CPU are {:.3g} h on the card", figures.hours_per_month,
+                            figures.card_hours());
     return text;
 }
 

@@ -84,7 +84,7 @@ TEST(Alternatives, TheArithmeticUsesTheGivenFigures) {
     EXPECT_EQ(alternatives({}, knowledge, {})[1].arithmetic.find("months"), std::string::npos)
         << "no break-even without figures";
 
-    // 0.4 kW at $0.25 are $0.10 an hour; ($300 - $100) / ($0.50 - $0.10) = 500 h; 40 h on the processor are 4
+    // 0.4 kW at $0.25 are $0.10 an hour; ($300 - $100) / ($0.50 - $0.10) = 500 h; 40 h on the CPU are 4
     // h.
     const std::vector<Option> all = alternatives({}, knowledge,
                                                  {.hours_per_month = 40,
@@ -92,7 +92,7 @@ TEST(Alternatives, TheArithmeticUsesTheGivenFigures) {
                                                   .resale = 100,
                                                   .watts = 400,
                                                   .per_kilowatt_hour = 0.25,
-                                                  .processor_step = 0.5,
+                                                  .cpu_step = 0.5,
                                                   .card_step = 0.05});
     EXPECT_EQ(all[1].arithmetic,
               "$300.00 (your figure) as much as 500 h of Cloud at $0.50/h (2026-03): 125.0 months "
@@ -101,12 +101,11 @@ TEST(Alternatives, TheArithmeticUsesTheGivenFigures) {
         alternatives({}, knowledge, {.price = 300, .watts = 400, .per_kilowatt_hour = 2})[1].arithmetic,
         "$300.00 (your figure): never cheaper than Cloud at $0.50/h, which costs less than the electricity");
     knowledge.alternatives[0].kind = "cpu";
-    EXPECT_EQ(
-        alternatives({}, knowledge, {.hours_per_month = 40, .processor_step = 0.5, .card_step = 0.05})[0]
-            .arithmetic,
-        "a step on the card is 10 times as fast as on the processor: 40 h a month on the processor are 4 h "
-        "on the "
-        "card");
+    EXPECT_EQ(alternatives({}, knowledge, {.hours_per_month = 40, .cpu_step = 0.5, .card_step = 0.05})[0]
+                  .arithmetic,
+              "a step on the card is 10 times as fast as on the CPU: 40 h a month on the CPU are 4 h "
+              "on the "
+              "card");
 }
 
 TEST(Alternatives, EveryPriceHasItsMonthAndSource) {

@@ -59,19 +59,17 @@ struct Option {
 };
 /// The user's figures; 0: not given. Money is in US dollars.
 struct CostFigures {
-    double hours_per_month =
-        0;             ///< of training, on the processor if both step times are given, else on a card
-    double price = 0;  ///< of a card
-    double resale = 0; ///< what the card will be sold for
-    double watts = 0;  ///< of the computer while it trains on the card
+    double hours_per_month = 0; ///< of training, on the CPU if both step times are given, else on a card
+    double price = 0;           ///< of a card
+    double resale = 0;          ///< what the card will be sold for
+    double watts = 0;           ///< of the computer while it trains on the card
     double per_kilowatt_hour = 0;
-    double processor_step = 0; ///< seconds of one training step on the processor
-    double card_step = 0;      ///< seconds of the same step on the card
+    double cpu_step = 0;  ///< seconds of one training step on the CPU
+    double card_step = 0; ///< seconds of the same step on the card
 
     /// Hours a month on a card.
     double card_hours() const noexcept {
-        return processor_step > 0 && card_step > 0 ? hours_per_month * card_step / processor_step
-                                                   : hours_per_month;
+        return cpu_step > 0 && card_step > 0 ? hours_per_month * card_step / cpu_step : hours_per_month;
     }
     double electricity_per_hour() const noexcept { return watts / 1000 * per_kilowatt_hour; }
 };
