@@ -46,6 +46,7 @@ nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t ro
     if (metadata.dates_only) {
         json["utc_days"] = metadata.utc_days;
         json["day_end_minute"] = metadata.day_end_minute;
+        json["named_like_futures"] = metadata.named_like_futures;
     }
     json["contracts"] = metadata.contracts;
     json["vix"] = vix;
@@ -114,6 +115,7 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
         header.metadata.dates_only = json.at("dates_only").get<bool>();
         header.metadata.utc_days = json.value("utc_days", false);
         header.metadata.day_end_minute = json.value("day_end_minute", -1);
+        header.metadata.named_like_futures = json.value("named_like_futures", false);
         header.metadata.contracts = json.at("contracts").get<std::vector<std::string>>();
     } catch (const nlohmann::json::exception& exception) {
         throw damaged(path, fmt::format("the header cannot be read: {}", exception.what()));

@@ -111,6 +111,10 @@ SmallMarket::SmallMarket()
       vix(folder_.file("vix.csv", make_vix(1))), other_vix(folder_.file("other-vix.csv", make_vix(2))),
       unnamed_bars(folder_.file("alpha.csv", make_days(3, market::make_date(2023, 1, 2), 150))),
       later_bars(folder_.file("beta.csv", make_days(4, market::make_date(2023, 6, 1), 150))),
+      instruments(folder_.file("instruments.yaml",
+                               "format: rekindle-instruments/1\nchecked: 2026-11-25\ninstruments:\n"
+                               "  CL: {name: oil, zone: America/New_York, day_start: \"18:00\", "
+                               "regular_hours: \"10:00-15:00\", source: a test}\n")),
       calendar(folder_.file("calendar.yaml", "format: rekindle-calendar/1\n"
                                              "name: a test\n"
                                              "valid_from: 2023-01-01\n"

@@ -21,10 +21,13 @@ ExitStatus run_inspect(Context& context) {
         constexpr double none = std::numeric_limits<double>::quiet_NaN();
         view.advanced({"Reading bars", done, total, "bytes", none, none, none});
     };
-    const market::ReadResult read =
+    market::ReadResult read =
         market::read_bars(trainer::read_options(config, {}), pool, view, cancellation, advanced);
     stop_if_requested(cancellation);
     view.finish();
+    if (config.instrument.empty())
+        if (std::string note = trainer::suggest_instrument(read.bars, rules); !note.empty())
+            read.report.notes.push_back(std::move(note));
     const market::InspectReport report =
         market::inspect(read.bars, read.report, rules, calendar, trainer::roll_method(config));
 

@@ -11,6 +11,8 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/market/contract_identity.h>
+#include <rekindle/market/instruments.h>
 #include <rekindle/market/profile_rules.h>
 #include <rekindle/market/read_bars.h>
 
@@ -352,6 +354,11 @@ class BarReader {
         assembly.metadata.profile_bin = bin_of(assembly.rows.bars);
         assembly.metadata.volume_decimals = volume_decimals_;
         assembly.metadata.dates_only = dates_only_;
+        assembly.metadata.named_like_futures =
+            dates_only_ && std::ranges::any_of(files_, [](const InputFile& file) {
+                const std::string words = instrument_words(file.path);
+                return may_trade_past_the_close(words.substr(0, words.find(' ')));
+            });
         for (const InputFile& file : files_)
             if (file.days) {
                 assembly.metadata.utc_days |= file.days->utc_days();

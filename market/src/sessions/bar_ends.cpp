@@ -2,7 +2,7 @@
 
 #include <rekindle/market/bar_ends.h>
 #include <rekindle/market/clock.h>
-#include <rekindle/market/contract_identity.h>
+#include <rekindle/market/instruments.h>
 #include <rekindle/market/usual_hours.h>
 
 #include <algorithm>
@@ -15,11 +15,6 @@ namespace rekindle::market {
 namespace {
 
 constexpr double days_per_month = 365.2425 / 12;
-
-bool is_future(std::string_view contract) {
-    return identify_contract(contract).has_month || contract.ends_with('!') || contract.ends_with("=F") ||
-           contract.starts_with('@');
-}
 
 /// Whether at least six of ten dates satisfy the condition.
 template <class Condition>
@@ -54,7 +49,10 @@ struct BarEnds::Dates {
           metadata(bars.metadata()) {
         const auto time = bars.columns().time;
         weekends = std::ranges::any_of(time, [](std::int64_t t) { return is_weekend(date_of(t)); });
-        futures = std::ranges::any_of(metadata.contracts, is_future);
+        trading_days = rules.daily_bars_are_trading_days || metadata.named_like_futures ||
+                       std::ranges::any_of(metadata.contracts, [](const std::string& name) {
+                           return may_trade_past_the_close(name);
+                       });
         days = static_cast<std::int32_t>(
             std::lround(static_cast<double>(metadata.bar_seconds) / static_cast<double>(day_seconds)));
         months = static_cast<int>(std::lround(days / days_per_month));
@@ -99,8 +97,9 @@ struct BarEnds::Dates {
             return std::max(told, next_midnight(date));
         if (told > 0)
             return told;
-        if (futures)
-            return hours.day(date).end;
+        if (trading_days)
+            return metadata.utc_days ? std::max(hours.day(date).end, std::int64_t{date + 1} * day_seconds)
+                                     : hours.day(date).end;
         return std::min(hours.regular(date).end, local_time(zone, date, rules.rth_close));
     }
 
@@ -111,9 +110,9 @@ struct BarEnds::Dates {
     ZoneClock dates_zone;
     BarMetadata metadata;
     bool weekends = false;
-    bool futures = false;
-    std::int32_t days = 1; ///< length of a bar
-    int months = 0;        ///< length of a bar, 0 if shorter
+    bool trading_days = false; ///< bars may last until the end of the trading day
+    std::int32_t days = 1;     ///< length of a bar
+    int months = 0;            ///< length of a bar, 0 if shorter
     bool dates_are_ends = true;
 };
 

@@ -389,6 +389,36 @@ TEST(DayBars, OfWeeksAndMonthsAreKnownWhenTheyHaveEnded) {
             }
 }
 
+// The day of futures, currencies and Databento's days of UTC is longer than that of stocks.
+TEST(DayBars, OfOtherMarketsAreNotKnownAtTheCloseOfStocks) {
+    struct Case {
+        const char* file;
+        const char* column;
+        const char* stamp_end;
+        std::int64_t (*end)(std::int32_t);
+    };
+    for (const Case& one : {Case{"ES_daily.csv", "", "", futures_end},
+                            {"EURUSD.csv", "", "", futures_end},
+                            {"bars.csv", "CL", "", futures_end},
+                            {"bars.csv", "EUR/USD", "", futures_end},
+                            {"bars.csv", "ESH4", "T00:00:00Z", utc_end},
+                            {"GBPJPY-2023.csv", "", "T00:00:00Z", utc_end}}) {
+        SCOPED_TRACE(testing::Message() << one.file << one.column);
+        std::string text =
+            std::string("Date,Open,High,Low,Close,Volume") + (*one.column ? ",symbol\n" : "\n");
+        for (std::int32_t date = make_date(2023, 6, 1); date < make_date(2023, 9, 1); ++date)
+            if (!is_weekend(date))
+                text += format_date(date) + one.stamp_end + ",5,6,4,5,1000" +
+                        (*one.column ? std::string(",") + one.column : "") + "\n";
+        const ReadResult read = read_text(text, {}, one.file);
+        for (const char* zone : {new_york, "America/Chicago"}) {
+            const BarEnds ends(read.bars, usual_session_rules(zone), HolidayCalendar::embedded());
+            for (const std::int64_t time : read.bars.columns().time)
+                ASSERT_GE(ends.of(time), one.end(date_of(time)));
+        }
+    }
+}
+
 // End to end, as an as-of join sees it: no row of the CSV is dated before the close that it contains.
 TEST(DayBars, RowsOfFeaturesAreKnownAfterTheirClose) {
     ThreadPool pool(1);

@@ -3,6 +3,7 @@
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/clock_suggestion.h>
+#include <rekindle/market/instruments.h>
 #include <rekindle/market/splits.h>
 #include <rekindle/market/usual_hours.h>
 #include <rekindle/trainer/market_data.h>
@@ -107,6 +108,33 @@ bool original(const TrainConfig& config) {
     return config.compat == Compat::original;
 }
 
+const market::Instrument& instrument_of(const TrainConfig& config, market::InstrumentTable& own) {
+    if (!config.instruments.empty())
+        own = market::InstrumentTable::load(config.instruments);
+    try {
+        return (config.instruments.empty() ? market::InstrumentTable::embedded() : own)
+            .get(config.instrument);
+    } catch (Error& error) {
+        throw error.at("--instrument");
+    }
+}
+
+std::string hours_text(const market::Instrument::Hours& hours) {
+    return market::format_minute(hours.open) + "-" + market::format_minute(hours.close);
+}
+
+/// Warns of prices in another unit or of another instrument.
+void warn_of_tick(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress) {
+    if (config.instrument.empty() || report.profile_bin > 0)
+        return;
+    market::InstrumentTable own;
+    const double tick = instrument_of(config, own).tick;
+    if (tick > 0 && std::abs(report.tick.points - tick) > 1e-9 * tick)
+        progress.warning(
+            fmt::format("The tick of the prices is {}, that of {} is {}: are these its prices, in points?",
+                        shortest(report.tick.points), config.instrument, shortest(tick)));
+}
+
 /// Keeps the latest share of the sessions; the sessions themselves stay whole.
 void keep_latest(std::vector<market::Session>& sessions, double fraction, ProgressSink& progress) {
     if (fraction >= 1)
@@ -207,6 +235,45 @@ market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
 
 } // namespace
 
+void apply_instrument(TrainConfig& config, std::set<std::string>& given) {
+    if (config.instrument.empty())
+        return;
+    market::InstrumentTable own;
+    const market::Instrument& instrument = instrument_of(config, own);
+    if (given.contains("zone") && config.zone != instrument.zone)
+        throw usage_error(fmt::format("--zone {} is not the zone of {}, {}", config.zone, instrument.symbol,
+                                      instrument.zone))
+            .at("--instrument")
+            .expected("no --zone, or the instrument's")
+            .hint(
+                "--stamp-zone gives the zone of the timestamps; the instrument gives that of the sessions.");
+    const auto set = [&](const char* key, std::string& value, std::string own_value) {
+        if (given.insert(key).second)
+            value = std::move(own_value);
+    };
+    set("zone", config.zone, instrument.zone);
+    set("day_start", config.day_start, market::format_minute(instrument.day_start));
+    if (instrument.regular)
+        set("regular_hours", config.regular_hours, hours_text(*instrument.regular));
+}
+
+std::string suggest_instrument(const market::BarTable& bars, const market::SessionRules& rules) {
+    const market::Instrument* instrument =
+        market::InstrumentTable::embedded().of_contracts(bars.metadata().contracts);
+    if (!instrument || rules.raw_labels)
+        return "";
+    const market::SessionRules own = instrument->session_rules();
+    const auto ahead = market::constant_difference(own.zone, rules.zone);
+    if (ahead && own.day_start - *ahead == rules.day_start && own.rth_open - *ahead == rules.rth_open &&
+        own.rth_close - *ahead == rules.rth_close)
+        return "";
+    return fmt::format(
+        "The bars are contracts of {} ({}): --instrument {} cuts sessions at its hours, {} and "
+        "{} to {} {}.",
+        instrument->symbol, instrument->name, instrument->symbol, market::format_minute(own.day_start),
+        market::format_minute(own.rth_open), market::format_minute(own.rth_close), own.zone);
+}
+
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file) {
     if (config.data.empty())
         throw usage_error("no input given")
@@ -242,6 +309,11 @@ market::SessionRules session_rules(const TrainConfig& config) {
     rules.length = config.session_length;
     set_day_start(config, rules);
     set_regular_hours(config, rules);
+    if (!config.instrument.empty()) {
+        market::InstrumentTable own;
+        rules.daily_bars_are_trading_days =
+            instrument_of(config, own).session_rules().daily_bars_are_trading_days;
+    }
     return rules;
 }
 
@@ -291,6 +363,10 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
         market::read_bars(read_options(config, column_file), pool, progress, cancellation, reading);
     report_reading(read.report, seconds_since(start), progress);
     warn_of_clock(config, read, rules, progress);
+    warn_of_tick(config, read.report, progress);
+    if (config.instrument.empty())
+        if (const std::string note = suggest_instrument(read.bars, rules); !note.empty())
+            progress.info(note);
     if (read.bars.metadata().dates_only)
         warn_of_options_ignored_for_dates(config, progress);
 

@@ -49,6 +49,9 @@ struct BarMetadata {
     /// day ends according to the file's timestamps; above 1,440 it is on the next day; -1 if the timestamps
     /// do not tell.
     int day_end_minute = -1;
+    /// Only with dates_only: the name of the file is that of futures or currencies, whose days are longer
+    /// than those of stocks.
+    bool named_like_futures = false;
     /// 0 if prices have a tick. Otherwise `tick` is only the step in which they are stored, and this is the
     /// width of a profile's levels in such steps.
     Ticks profile_bin = 0;

@@ -46,6 +46,9 @@ struct SessionRules {
     int day_start = 18 * 60;
     /// The trading day of this zone's exchanges is not known; day_start is a guess, and a note says so.
     bool day_start_assumed = false;
+    /// Daily bars last until the end of the trading day, as those of futures do, not only until the regular
+    /// close, as those of stocks do.
+    bool daily_bars_are_trading_days = false;
     friend bool operator==(const SessionRules&, const SessionRules&) = default;
 };
 

@@ -27,6 +27,8 @@ struct TrainConfig {
     std::int64_t chunk_size = 0; ///< bars per block; 0: as many as fit
 
     // Time and sessions
+    std::string instrument;  ///< a symbol of the list of instruments, "" for none; see apply_instrument()
+    std::string instruments; ///< YAML file with that list; "" takes the embedded one
     market::Clock clock = market::Clock::utc;
     std::string zone = "America/New_York"; ///< in which sessions are cut
     market::StampAt stamp = market::StampAt::bar_end;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,15 @@ struct MarketData {
     market::SessionPlan plan; ///< the latest data_fraction of the sessions; all complete, see LastSession
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
 };
+
+/// Sets zone, day_start and regular_hours to those of config.instrument, except for keys in `given`, and adds
+/// the keys that it set to `given`. Without an instrument, nothing changes. Throws Error (usage) for an
+/// unknown instrument, a damaged list, and another zone than the instrument's.
+void apply_instrument(TrainConfig& config, std::set<std::string>& given);
+
+/// A sentence that names the instrument of which the bars are contracts, if its hours differ from `rules`;
+/// otherwise "".
+std::string suggest_instrument(const market::BarTable& bars, const market::SessionRules& rules);
 
 /// The settings of a configuration in the terms of market/. Throws Error (usage) for an invalid tick, zone or
 /// time of day.

@@ -28,6 +28,31 @@ std::vector<Setting> sessions() {
                            .reason = "these hours of a week are not one contiguous range of bars",
                            .own_word = "week"});
     return {
+        {.name = "instrument",
+         .field = &TrainConfig::instrument,
+         .value_name = "SYMBOL",
+         .group = group,
+         .brief = "Zone and hours of an instrument: ES, CL, FGBL, FX, CRYPTO …",
+         .detail = "Sets --zone, --day-start and --regular-hours, unless they are given, to those of an "
+                   "instrument in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, "
+                   "FGBL, US-STOCK, FX or CRYPTO. docs/formats/instruments.md shows them with their "
+                   "sources. A tick that differs from the instrument's is a warning.",
+         .example = "--instrument CL",
+         .commands = readers,
+         .not_with = no_raw_labels,
+         .part = SettingPart::data_file},
+        {.name = "instruments",
+         .field = &TrainConfig::instruments,
+         .form = ValueKind::path,
+         .value_name = "FILE",
+         .group = group,
+         .brief = "List of instruments (YAML) instead of the built-in one",
+         .detail = "A dated list of instruments for --instrument. docs/formats/instruments.md describes the "
+                   "file.",
+         .example = "--instruments my-instruments.yaml --instrument LE",
+         .commands = readers,
+         .not_with = no_raw_labels,
+         .part = SettingPart::data_file},
         {.name = "clock",
          .field = choice_field<&TrainConfig::clock>,
          .value_name = "WORD",

@@ -1,0 +1,240 @@
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/contract_identity.h>
+#include <rekindle/market/embedded.h>
+#include <rekindle/market/instruments.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace rekindle::market {
+namespace {
+
+constexpr std::string_view instruments_format = "rekindle-instruments/1";
+
+Error instrument_error(const std::string& where, const YAML::Mark& mark, std::string what) {
+    return usage_error(std::move(what)).at(fmt::format("{}:{}", where, mark.line + 1));
+}
+
+/// The entries of one instrument. Throws Error (usage) with file and line.
+class InstrumentReader {
+  public:
+    InstrumentReader(const YAML::Node& node, const std::string& where) : node_(node), where_(where) {}
+
+    std::string text(const char* key) const {
+        const YAML::Node value = node_[key];
+        if (!value)
+            return {};
+        if (!value.IsScalar())
+            throw error(key, "a text");
+        return value.Scalar();
+    }
+    double number(const char* key, double otherwise) const {
+        if (!node_[key])
+            return otherwise;
+        double value = 0;
+        try {
+            value = node_[key].as<double>();
+        } catch (const YAML::Exception&) {
+            throw error(key, "a number above zero");
+        }
+        if (!(value > 0) || !std::isfinite(value))
+            throw error(key, "a number above zero");
+        return value;
+    }
+    bool flag(const char* key) const {
+        const std::string value = text(key);
+        if (!value.empty() && value != "true" && value != "false")
+            throw error(key, "true or false");
+        return value == "true";
+    }
+    int minute(const char* key) const {
+        const auto value = minute_of(text(key));
+        if (!value)
+            throw error(key, "HH:MM in quotes, such as \"17:00\"");
+        return *value;
+    }
+    std::optional<Instrument::Hours> hours(const char* key) const {
+        if (!node_[key])
+            return std::nullopt;
+        const std::string value = text(key);
+        const std::size_t hyphen = std::min(value.find('-'), value.size());
+        const auto open = minute_of(value.substr(0, hyphen));
+        const auto close = minute_of(value.substr(std::min(hyphen + 1, value.size())));
+        if (!open || !close)
+            throw error(key, "two times, such as \"08:30-15:00\"");
+        return Instrument::Hours{*open, *close};
+    }
+    void require_known_keys() const {
+        static const std::set<std::string> known{"name",     "tick",   "point_value",    "currency",
+                                                 "zone",     "halt",   "regular_hours",  "day_start",
+                                                 "weekends", "source", "negative_prices"};
+        for (const auto& entry : node_)
+            if (!known.contains(entry.first.Scalar()))
+                throw instrument_error(where_, entry.first.Mark(),
+                                       "\"" + entry.first.Scalar() + "\" is not a known key")
+                    .expected(fmt::format("{}", fmt::join(known, ", ")));
+    }
+
+  private:
+    static std::optional<int> minute_of(std::string_view text) {
+        const auto digit = [&](std::size_t i) { return text[i] - '0'; };
+        if (text.size() != 5 || text[2] != ':' ||
+            std::ranges::any_of(text, [](char c) { return c != ':' && (c < '0' || c > '9'); }))
+            return std::nullopt;
+        const int hour = digit(0) * 10 + digit(1), minutes = digit(3) * 10 + digit(4);
+        return hour < 24 && minutes < 60 ? std::optional(hour * 60 + minutes) : std::nullopt;
+    }
+    Error error(const char* key, const char* expected) const {
+        return instrument_error(where_, node_[key] ? node_[key].Mark() : node_.Mark(),
+                                fmt::format("{} is missing or wrong", key))
+            .expected(expected);
+    }
+
+    const YAML::Node& node_;
+    const std::string& where_;
+};
+
+Instrument read_instrument(const std::string& symbol, const YAML::Node& node, const std::string& where) {
+    if (!node.IsMap())
+        throw instrument_error(where, node.Mark(), symbol + " is not a map");
+    const InstrumentReader reader(node, where);
+    reader.require_known_keys();
+    Instrument instrument;
+    instrument.symbol = symbol;
+    instrument.name = reader.text("name");
+    instrument.tick = reader.number("tick", 0);
+    instrument.point_value = reader.number("point_value", 1);
+    instrument.currency = reader.text("currency");
+    instrument.zone = reader.text("zone");
+    instrument.day_start = reader.minute("day_start");
+    instrument.regular = reader.hours("regular_hours");
+    if (instrument.regular && instrument.regular->open >= instrument.regular->close)
+        throw instrument_error(where, node.Mark(), symbol + " closes before it opens");
+    instrument.halt = reader.hours("halt");
+    instrument.weekends = reader.flag("weekends");
+    instrument.negative_prices = reader.flag("negative_prices");
+    instrument.source = reader.text("source");
+    if (instrument.name.empty() || instrument.source.empty())
+        throw instrument_error(where, node.Mark(), symbol + " has no name or no source");
+    try {
+        ZoneClock::load(instrument.zone);
+    } catch (const Error& error) {
+        throw instrument_error(where, node.Mark(), error.message()).expected(error.expectation());
+    }
+    return instrument;
+}
+
+bool is_continuous(std::string_view name) {
+    return name.ends_with('!') || name.ends_with('#') || name.starts_with('@') || name.ends_with("=F");
+}
+
+} // namespace
+
+SessionRules Instrument::session_rules() const {
+    SessionRules rules;
+    rules.daily_bars_are_trading_days = symbol != "US-STOCK";
+    rules.zone = zone;
+    rules.day_start = day_start;
+    rules.rth_known = regular.has_value();
+    if (regular) {
+        rules.rth_open = regular->open;
+        rules.rth_close = regular->close;
+    }
+    return rules;
+}
+
+bool may_trade_past_the_close(std::string_view name) {
+    static constexpr std::array<std::string_view, 12> currencies{"USD", "EUR", "JPY", "GBP", "CHF", "AUD",
+                                                          "CAD", "NZD", "SEK", "NOK", "XAU", "XAG"};
+    const ContractIdentity identity = identify_contract(name);
+    std::string pair = identity.instrument;
+    std::erase_if(pair, [](char c) { return c == '/' || c == '_' || c == '-' || c == '.' || c == '='; });
+    const auto is_currency = [](std::string_view code) { return std::ranges::count(currencies, code) > 0; };
+    if (pair.size() >= 6 && is_currency(std::string_view(pair).substr(0, 3)) &&
+        is_currency(std::string_view(pair).substr(3, 3)))
+        return true;
+    return identity.has_month || is_continuous(name) ||
+           InstrumentTable::embedded().find(identity.instrument) != nullptr;
+}
+
+InstrumentTable InstrumentTable::parse(std::string_view yaml, const std::string& where) {
+    YAML::Node root;
+    try {
+        root = YAML::Load(std::string(yaml));
+    } catch (const YAML::Exception& exception) {
+        throw instrument_error(where, exception.mark, "not YAML: " + exception.msg);
+    }
+    InstrumentTable table;
+    if (!root.IsMap() || !root["format"] || !root["format"].IsScalar() ||
+        root["format"].Scalar() != instruments_format || !root["instruments"] || !root["instruments"].IsMap())
+        throw usage_error("not a list of instruments")
+            .at(where)
+            .expected(fmt::format("format: {}, checked, and instruments", instruments_format));
+    if (!root["checked"] || !root["checked"].IsScalar() ||
+        !parse_date(root["checked"].Scalar(), table.checked_))
+        throw usage_error("the list has no date").at(where).expected("checked: YYYY-MM-DD");
+    for (const auto& entry : root["instruments"]) {
+        const std::string symbol = entry.first.IsScalar() ? entry.first.Scalar() : "";
+        if (symbol.empty() || table.find(symbol))
+            throw instrument_error(where, entry.first.Mark(), "\"" + symbol + "\" is empty or appears twice");
+        table.instruments_.push_back(read_instrument(symbol, entry.second, where));
+    }
+    return table;
+}
+
+InstrumentTable InstrumentTable::load(const std::filesystem::path& path) {
+    return parse(read_file(path), path.string());
+}
+
+const InstrumentTable& InstrumentTable::embedded() {
+    static const InstrumentTable table =
+        parse(embedded_file("instruments.yaml"), "embedded instruments.yaml");
+    return table;
+}
+
+const Instrument* InstrumentTable::find(std::string_view symbol) const {
+    const auto found = std::ranges::find_if(instruments_, [&](const Instrument& instrument) {
+        return lower_case(instrument.symbol) == lower_case(symbol);
+    });
+    return found == instruments_.end() ? nullptr : &*found;
+}
+
+const Instrument& InstrumentTable::get(std::string_view symbol) const {
+    if (const Instrument* found = find(symbol))
+        return *found;
+    std::vector<std::string> symbols;
+    for (const Instrument& instrument : instruments_)
+        symbols.push_back(instrument.symbol);
+    throw usage_error(fmt::format("the instrument {} is not in the list", symbol))
+        .expected(fmt::format("one of {}", fmt::join(symbols, ", ")))
+        .hint("Give its --zone, --day-start and --regular-hours instead, or a list of your own with "
+              "--instruments FILE.");
+}
+
+const Instrument* InstrumentTable::of_contracts(const std::vector<std::string>& contracts) const {
+    const Instrument* common = nullptr;
+    for (const std::string& contract : contracts) {
+        std::string name = contract;
+        if (name.ends_with("=F"))
+            name.resize(name.size() - 2);
+        const ContractIdentity identity = identify_contract(name);
+        const Instrument* one =
+            identity.has_month || is_continuous(contract) ? find(identity.instrument) : nullptr;
+        if (!one || (common && common != one))
+            return nullptr;
+        common = one;
+    }
+    return common;
+}
+
+} // namespace rekindle::market
