@@ -155,7 +155,7 @@ SessionRules Instrument::session_rules() const {
 
 bool may_trade_past_the_close(std::string_view name) {
     static constexpr std::array<std::string_view, 12> currencies{"USD", "EUR", "JPY", "GBP", "CHF", "AUD",
-                                                          "CAD", "NZD", "SEK", "NOK", "XAU", "XAG"};
+                                                                 "CAD", "NZD", "SEK", "NOK", "XAU", "XAG"};
     const ContractIdentity identity = identify_contract(name);
     std::string pair = identity.instrument;
     std::erase_if(pair, [](char c) { return c == '/' || c == '_' || c == '-' || c == '.' || c == '='; });

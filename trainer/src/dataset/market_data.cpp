@@ -267,11 +267,11 @@ std::string suggest_instrument(const market::BarTable& bars, const market::Sessi
     if (ahead && own.day_start - *ahead == rules.day_start && own.rth_open - *ahead == rules.rth_open &&
         own.rth_close - *ahead == rules.rth_close)
         return "";
-    return fmt::format(
-        "The bars are contracts of {} ({}): --instrument {} cuts sessions at its hours, {} and "
-        "{} to {} {}.",
-        instrument->symbol, instrument->name, instrument->symbol, market::format_minute(own.day_start),
-        market::format_minute(own.rth_open), market::format_minute(own.rth_close), own.zone);
+    return fmt::format("The bars are contracts of {} ({}): --instrument {} uses its hours, {} and "
+                       "{} to {} {}.",
+                       instrument->symbol, instrument->name, instrument->symbol,
+                       market::format_minute(own.day_start), market::format_minute(own.rth_open),
+                       market::format_minute(own.rth_close), own.zone);
 }
 
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file) {

@@ -32,7 +32,7 @@ std::vector<Setting> sessions() {
          .field = &TrainConfig::instrument,
          .value_name = "SYMBOL",
          .group = group,
-         .brief = "Zone and hours of an instrument: ES, CL, FGBL, FX, CRYPTO …",
+         .brief = "Zone and hours of an instrument, such as ES, CL or FX",
          .detail = "Sets --zone, --day-start and --regular-hours, unless they are given, to those of an "
                    "instrument in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, "
                    "FGBL, US-STOCK, FX or CRYPTO. docs/formats/instruments.md shows them with their "
