@@ -4,6 +4,7 @@
 #include <rekindle/base/version.h>
 #include <rekindle/cli/cli.h>
 #include <rekindle/cli/surroundings.h>
+#include <rekindle/trainer/market_data.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -154,6 +155,7 @@ Error unknown_command(std::string_view written) {
 
 EffectiveConfig Context::config(LogSink& log) const {
     EffectiveConfig effective = effective_config(line, user_defaults_file(folders));
+    trainer::apply_instrument(effective.config, effective.given);
     if (!effective.user_defaults.empty())
         log.info(fmt::format("your defaults were read from {}", effective.user_defaults));
     return effective;

@@ -2,7 +2,6 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/command_line.h>
-#include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/settings.h>
 
 #include <CLI/CLI.hpp>
@@ -243,7 +242,6 @@ EffectiveConfig effective_config(const CommandLine& line, const std::string& use
         effective.chosen.insert(key);
     if (effective.config.compat == trainer::Compat::original && !effective.given.contains("clock"))
         effective.config.clock = market::Clock::raw;
-    trainer::apply_instrument(effective.config, effective.given);
     return effective;
 }
 

@@ -25,9 +25,8 @@ ExitStatus run_inspect(Context& context) {
         market::read_bars(trainer::read_options(config, {}), pool, view, cancellation, advanced);
     stop_if_requested(cancellation);
     view.finish();
-    if (config.instrument.empty())
-        if (std::string note = trainer::suggest_instrument(read.bars, rules); !note.empty())
-            read.report.notes.push_back(std::move(note));
+    if (std::string note = trainer::suggest_instrument(config, read.bars, rules); !note.empty())
+        read.report.notes.push_back(std::move(note));
     const market::InspectReport report =
         market::inspect(read.bars, read.report, rules, calendar, trainer::roll_method(config));
 

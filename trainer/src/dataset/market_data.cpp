@@ -257,7 +257,10 @@ void apply_instrument(TrainConfig& config, std::set<std::string>& given) {
         set("regular_hours", config.regular_hours, hours_text(*instrument.regular));
 }
 
-std::string suggest_instrument(const market::BarTable& bars, const market::SessionRules& rules) {
+std::string suggest_instrument(const TrainConfig& config, const market::BarTable& bars,
+                               const market::SessionRules& rules) {
+    if (!config.instrument.empty() || config.day_start != "auto" || config.regular_hours != "auto")
+        return "";
     const market::Instrument* instrument =
         market::InstrumentTable::embedded().of_contracts(bars.metadata().contracts);
     if (!instrument || rules.raw_labels)
@@ -364,9 +367,8 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
     report_reading(read.report, seconds_since(start), progress);
     warn_of_clock(config, read, rules, progress);
     warn_of_tick(config, read.report, progress);
-    if (config.instrument.empty())
-        if (const std::string note = suggest_instrument(read.bars, rules); !note.empty())
-            progress.info(note);
+    if (const std::string note = suggest_instrument(config, read.bars, rules); !note.empty())
+        progress.info(note);
     if (read.bars.metadata().dates_only)
         warn_of_options_ignored_for_dates(config, progress);
 

@@ -35,9 +35,10 @@ struct MarketData {
 /// unknown instrument, a damaged list, and another zone than the instrument's.
 void apply_instrument(TrainConfig& config, std::set<std::string>& given);
 
-/// A sentence that names the instrument of which the bars are contracts, if its hours differ from `rules`;
-/// otherwise "".
-std::string suggest_instrument(const market::BarTable& bars, const market::SessionRules& rules);
+/// A sentence that names the instrument of which the bars are contracts, if its hours differ from `rules` and
+/// the configuration gives neither an instrument nor hours; otherwise "".
+std::string suggest_instrument(const TrainConfig& config, const market::BarTable& bars,
+                               const market::SessionRules& rules);
 
 /// The settings of a configuration in the terms of market/. Throws Error (usage) for an invalid tick, zone or
 /// time of day.
