@@ -5,7 +5,8 @@ Each YAML file beside this script describes one public run whose cause was confi
 that had no problem. What the machines printed is in the threads and is not copied here: save it as NAME.log, and facts
 that were posted beside it as NAME.facts, in the folder of --logs. The runs are split by their thread: the first byte of the SHA-256 of the thread's text decides. A run is
 locked if that byte is at least 154 (about 40 %), otherwise open. Rules are written from open runs only, so the report
-names open runs and only counts locked ones.
+names open runs and only counts locked ones. `seen:` in a file is the day on which the thread was in front of whoever
+writes the rules; a further row counts the locked runs without it.
 
   listed        the run's cause has an entry in the knowledge folder
   right first   of the listed: the doctor's first cause is the run's cause
@@ -14,6 +15,9 @@ names open runs and only counts locked ones.
   wrong primary of all runs: so is the cause that it marks as the primary one
   silent        of all runs: the doctor names no cause
   problems      harmless logs on which the doctor raises a problem
+
+--mask shows how the doctor does on words that it does not know: each open run is diagnosed again without the signatures
+that led to its right first cause. It should then be silent or list candidates, never name a wrong cause.
 
 Exit status: 0 measured, 1 a file is malformed or the program failed on a log, 2 wrong usage.
 """
@@ -25,6 +29,7 @@ import hashlib
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,6 +53,7 @@ class Case:
     slug: str
     log: str
     facts: str  # the lines of `environment:` (and `facts_posted:`), as --facts reads them
+    seen: bool = False  # by whoever writes the rules
 
     @property
     def part(self) -> str:
@@ -65,6 +71,7 @@ class Answer:
     primary: str
     problem: bool
     failure: str = ""
+    signatures: list = dataclasses.field(default_factory=list)  # of the first cause, strongest first
 
 
 @dataclasses.dataclass
@@ -148,7 +155,7 @@ def read_case(path: pathlib.Path, logs) -> Case:
     slug = next((line.split(":", 1)[1].strip() for line in blocks["cause"] if line.startswith("  slug:")), "")
     log, posted = saved(path.stem, logs) if "log" not in blocks else (block(blocks["log"]), "")
     case = Case(path.stem, scalar(blocks["thread"][0]), scalar(blocks["category"][0]), scalar(slug), log,
-                facts_of(blocks) + posted)
+                facts_of(blocks) + posted, "seen" in blocks)
     if scalar(blocks["id"][0]) != case.name:
         raise MalformedCase("its id is not its file's name")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", case.thread):
@@ -192,15 +199,16 @@ def answer_of(output: str) -> Answer:
     findings = json.loads(output)["findings"]
     causes = [finding["cause"] for finding in findings]
     primary = next((finding["cause"] for finding in findings if finding["primary"]), "")
-    return Answer(causes, primary, any(finding["severity"] == "problem" for finding in findings))
+    signatures = findings[0].get("signatures", []) if findings else []
+    return Answer(causes, primary, any(finding["severity"] == "problem" for finding in findings), "", signatures)
 
 
-def ask(case: Case, options: argparse.Namespace, folder: pathlib.Path) -> Answer:
+def ask(case: Case, options: argparse.Namespace, folder: pathlib.Path, knowledge=None) -> Answer:
     log, facts = folder / "log.txt", folder / "facts.yaml"
     log.write_text(case.log, encoding="utf-8")
     command = [options.program, "doctor", "--json", "--log", str(log)]
-    if options.knowledge:
-        command += ["--knowledge", str(options.knowledge)]
+    if knowledge or options.knowledge:
+        command += ["--knowledge", str(knowledge or options.knowledge)]
     if case.facts and not options.without_facts:
         facts.write_text(case.facts, encoding="utf-8")
         command += ["--facts", str(facts)]
@@ -225,9 +233,9 @@ def row(name: str, tally: Tally) -> str:
 
 
 def print_part(part: str, results: list, listed: set) -> None:
-    total, categories = Tally(), collections.defaultdict(Tally)
+    total, unseen, categories = Tally(), Tally(), collections.defaultdict(Tally)
     for case, answer in results:
-        for tally in (total, categories[case.category]):
+        for tally in (total, categories[case.category]) + (() if case.seen else (unseen,)):
             tally.add(case, answer, case.slug in listed)
     print(f"## {part.capitalize()} part\n")
     print("| category | runs | listed | right first | in three | wrong first | wrong primary | silent | "
@@ -235,7 +243,10 @@ def print_part(part: str, results: list, listed: set) -> None:
     print("|---" * 9 + "|")
     for category in sorted(categories):
         print(row(category, categories[category]))
-    print(row("**all**", total) + "\n")
+    print(row("**all**", total))
+    if part == "locked" and unseen.runs < total.runs:
+        print(row("**not seen**", unseen))
+    print()
 
 
 def print_confusions(results: list) -> None:
@@ -247,6 +258,41 @@ def print_confusions(results: list) -> None:
     print()
 
 
+def without_signatures(knowledge: pathlib.Path, signatures: tuple, folder: pathlib.Path) -> pathlib.Path:
+    """Copies the knowledge without some signatures. Each entry of a list starts with "- id:"."""
+    masked = folder / "+".join(signatures)[:200]
+    shutil.copytree(knowledge, masked)
+    entry = re.compile(rf"^- id: *(?:{'|'.join(map(re.escape, signatures))})$.*?(?=^- id:|\Z)", re.MULTILINE | re.DOTALL)
+    for path in (masked / "signatures").glob("*.yaml"):
+        text = entry.sub("", path.read_text(encoding="utf-8"))
+        path.write_text(text if "- id:" in text else "[]\n", encoding="utf-8")
+    return masked
+
+
+def print_masked(results: list, options: argparse.Namespace, folder: pathlib.Path) -> None:
+    knowledge = options.knowledge or REPOSITORY / "knowledge"
+    tally, wrong, folders = Tally(), [], {}
+    for case, answer in results:
+        if case.harmless or answer.causes[:1] != [case.slug] or not answer.signatures:
+            continue
+        signatures = tuple(answer.signatures)
+        if signatures not in folders:
+            folders[signatures] = without_signatures(knowledge, signatures, folder)
+        masked = ask(case, options, folder, folders[signatures])
+        tally.add(case, masked, True)
+        if masked.primary not in ("", case.slug):
+            wrong.append((case, signatures, masked))
+    print("## Open part, each run without the signatures that led to its cause\n")
+    print("| runs | right first | in three | wrong first | wrong primary | silent |\n|---|---|---|---|---|---|")
+    print(f"| {tally.runs} | {share(tally.first, tally.runs)} | {share(tally.three, tally.runs)} | "
+          f"{share(tally.wrong_first, tally.runs)} | {share(tally.wrong_primary, tally.runs)} | "
+          f"{share(tally.silent, tally.runs)} |\n")
+    print("| wrong primary | without | its cause | the doctor's causes |\n|---|---|---|---|")
+    for case, signatures, masked in wrong:
+        print(f"| {case.name} | {', '.join(signatures)} | {case.slug} | {', '.join(masked.causes[:3])} |")
+    print()
+
+
 def print_threads(cases: list) -> None:
     print("| file | thread | part |\n|---|---|---|")
     for case in cases:
@@ -255,12 +301,18 @@ def print_threads(cases: list) -> None:
 
 
 def measure(cases: list, options: argparse.Namespace) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        results = [(case, ask(case, options, pathlib.Path(folder))) for case in cases]
-    listed = known_causes(options.knowledge or REPOSITORY / "knowledge")
-    for part in PARTS:
-        print_part(part, [(case, answer) for case, answer in results if case.part == part], listed)
-    print_confusions([(case, answer) for case, answer in results if case.part == "open"])
+    cases = [case for case in cases if options.part in (None, case.part)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        results = [(case, ask(case, options, folder)) for case in cases]
+        listed = known_causes(options.knowledge or REPOSITORY / "knowledge")
+        of_part = {part: [(case, answer) for case, answer in results if case.part == part] for part in PARTS}
+        for part in PARTS:
+            if of_part[part]:
+                print_part(part, of_part[part], listed)
+        print_confusions(of_part["open"])
+        if options.mask:
+            print_masked(of_part["open"], options, folder)
     failures = [(case, answer.failure) for case, answer in results if answer.failure]
     for case, failure in failures:
         print(f"{case.name if case.part == 'open' else 'a locked run'}: {failure}", file=sys.stderr)
@@ -275,6 +327,8 @@ def main() -> int:
     parser.add_argument("--knowledge", type=pathlib.Path, help="folder to use instead of the program's own knowledge")
     parser.add_argument("--seconds", type=float, default=10, help="time limit for each log [10]")
     parser.add_argument("--without-facts", action="store_true", help="pass the logs alone")
+    parser.add_argument("--part", choices=PARTS, help="only this part; use open while rules are written")
+    parser.add_argument("--mask", action="store_true", help="also diagnose open runs without the signatures of their cause")
     parser.add_argument("--threads", action="store_true", help="only list the threads; runs nothing")
     options = parser.parse_args()
     cases = read_cases(options.cases, options.logs)
