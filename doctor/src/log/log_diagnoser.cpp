@@ -121,6 +121,26 @@ struct LogDiagnoser::Weighed {
     std::size_t last = 0; ///< index of the last line that supports it
     bool note = false;    ///< supported by harmless lines only
 
+    /// Whether a text proves the cause, a known fact agrees with a strong message, or strong messages in two
+    /// lines lead to it. The words of a log alone are no fact.
+    bool corroborated() const {
+        std::set<std::size_t> lines;
+        for (const Support& one : support) {
+            const std::string& strength = one.candidate->strength;
+            const auto is_fact = [](const std::string& key) { return key != "log"; };
+            if (strength == "decisive")
+                return true;
+            if (strength != "strong")
+                continue;
+            const std::vector<std::string>& used = one.verdict.used;
+            if (one.verdict.truth == Truth::yes && std::any_of(used.begin(), used.end(), is_fact))
+                return true;
+            if (one.weight >= weight_of("strong"))
+                lines.insert(one.hit->last);
+        }
+        return lines.size() >= 2;
+    }
+
     void add_up() {
         std::stable_sort(support.begin(), support.end(),
                          [](const Support& a, const Support& b) { return a.weight > b.weight; });
@@ -423,7 +443,7 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
     keep_one_each(diagnosis.ruled_out, weighed);
     std::vector<Finding>& findings = diagnosis.findings;
     if (!findings.empty() && findings[0].severity != Severity::note &&
-        findings[0].score >= primary_threshold &&
+        findings[0].score >= primary_threshold && weighed[0].corroborated() &&
         (findings.size() == 1 || findings[1].severity == Severity::note ||
          findings[1].score <= clear_lead * findings[0].score))
         findings[0].primary = true;

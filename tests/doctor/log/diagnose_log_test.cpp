@@ -81,12 +81,24 @@ class Engine : public testing::Test {
     Knowledge knowledge_;
 };
 
+TEST_F(Engine, OnlyACorroboratedCauseIsThePrimaryOne) {
+    const auto primary = [&](std::string_view text, const Facts& facts = {}) {
+        const LogDiagnosis found = diagnose(text, facts);
+        return !found.findings.empty() && found.findings[0].primary;
+    };
+    EXPECT_FALSE(primary("No compatible code objects found for: gfx1152\n"));
+    EXPECT_TRUE(primary("RuntimeError: invalid device function\n", cards({"gfx1010"}))) << "a fact agrees";
+    knowledge_.signatures.push_back(signature("bundle", "missing CO", {{"missing-code", "strong", {}}}));
+    EXPECT_TRUE(primary("missing CO for these ISAs\nNo compatible code objects found for: gfx1152\n"));
+    EXPECT_FALSE(primary("missing CO: no compatible code objects found\n")) << "two patterns, one message";
+}
+
 TEST_F(Engine, AGenericLastLineDoesNotBeatASpecificLine) {
     const LogDiagnosis found =
         diagnose("No compatible code objects found for: gfx1152\nSegmentation fault\n");
     ASSERT_EQ(found.findings.size(), 1U) << "a cause that is only possible is not a finding";
     EXPECT_EQ(found.findings[0].cause, "missing-code");
-    EXPECT_TRUE(found.findings[0].primary);
+    EXPECT_FALSE(found.findings[0].primary) << "one message that no fact confirms and that proves nothing";
     EXPECT_EQ(found.findings[0].statement, "A sentence about missing-code.");
     EXPECT_EQ(found.findings[0].signatures, std::vector<std::string>{"no-code"});
     ASSERT_FALSE(found.findings[0].evidence.empty());

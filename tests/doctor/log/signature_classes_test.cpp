@@ -265,6 +265,113 @@ TEST(SignatureClasses, TheLastErrorLeads) {
               "user-program-key-error");
 }
 
+TEST(SignatureClasses, LibrariesInTheWordsOfFurtherPrograms) {
+    expect_causes({
+        {"./trainer: error while loading shared libraries: librocblas.so.5: cannot open shared object file: "
+         "No such file or directory",
+         "rocm-library-not-found"},
+        {"ImportError: /opt/rocm/lib/librccl.so.1: version `hip_6.3' not found (required by libtorch_hip.so)",
+         "mixed-rocm-libraries"},
+        {"LLVM ERROR: inconsistency in registered CommandLine options\n/opt/rocm/lib/libamd_comgr.so.3\n",
+         "mixed-rocm-libraries"},
+        {"RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx( handle, opa)`",
+         "foreign-cuda-libraries"},
+        {"RuntimeError: Library cublas64_13.dll is not found or cannot be loaded", "cuda-library-not-found"},
+        {"W0000 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Skipping registering GPU devices...",
+         "cuda-library-not-found"},
+        {"RuntimeError: Found cuDNN version 90100, but JAX was built against version 90501, which is newer.",
+         "foreign-cuda-libraries"},
+        {"WARNING: An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. "
+         "Falling back to cpu.",
+         "cpu-wheel"},
+        {"ImportError: libc10_cuda.so: cannot open shared object file: No such file or directory",
+         "extension-built-for-other-torch"},
+        {"AttributeError: /e/bitsandbytes/libbitsandbytes_cpu.so: undefined symbol: "
+         "cdequantize_blockwise_fp32",
+         "extension-without-this-cuda"},
+    });
+}
+
+TEST(SignatureClasses, KernelsAndContainersInFurtherWords) {
+    expect_causes({
+        {"[  812.1] RIP: 0010:svm_range_restore_work+0x91/0x240 [amdgpu]", "kernel-regression"},
+        {"amdgpu 0000:03:00.0: amdgpu: qcm fence wait loop timeout expired", "gpu-hang-reset"},
+        {"[drm:amdgpu_device_init] *ERROR* hw_init of IP block <gfx_v11_0> failed -110\n",
+         "amdgpu-not-loaded"},
+        {"amdgpu 0000:2d:00.0: amdgpu: resume of IP block <smu> failed -62\nPM: suspend exit",
+         "amdgpu-broken-after-suspend"},
+        {"amdgpu 0000:03:00.0: Failed to load gpu_info firmware \"amdgpu/navi99_gpu_info.bin\"",
+         "firmware-missing"},
+        {"modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.14.0-33-generic",
+         "nvidia-driver-missing"},
+        {"NVRM: Xid (PCI:0000:3b:00): 109, pid=812, name=python, Ch 00000018", "gpu-hardware-fault"},
+        {"    HW Thermal Slowdown               : Active", "gpu-throttled"},
+        {"type=AVC msg=audit(1.2:3): avc:  denied  { read write } for  pid=9 comm=\"python\" "
+         "name=\"nvidiactl\" scontext=system_u:system_r:container_t",
+         "selinux-blocks-device"},
+        {"error running hook #0: error running hook nvidia-cdi-hook: unknown flag",
+         "nvidia-container-toolkit-unfit"},
+        {"E main.go: If this is a GPU node, did you configure the NVIDIA Container Toolkit?",
+         "nvidia-container-toolkit-missing"},
+        {"RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus\nerror.",
+         "container-shm-too-small"},
+    });
+}
+
+TEST(SignatureClasses, MemoryNetworkVulkanAndWindowsInFurtherWords) {
+    expect_causes({
+        {"ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9216.00 MiB on device 0: cudaMalloc failed: "
+         "out of memory",
+         "oom-genuine"},
+        {"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 "
+         "bytes.",
+         "oom-genuine"},
+        {"ValueError: Free memory on device (3.1/23.6 GiB) on startup is less than desired GPU memory "
+         "utilization (0.9, 21.2 GiB).",
+         "vram-held-by-other-process"},
+        {"subprocess.CalledProcessError: Command 'train' died with <Signals.SIGKILL: 9>.",
+         "host-memory-exhausted"},
+        {"DXGI_ERROR_DEVICE_HUNG (0x887A0006): the GPU device instance has been suspended",
+         "windows-timeout-reset"},
+        {"thread 'main' panicked: No suitable graphics adapter found", "no-vulkan-driver"},
+        {"n1:1:2 [0] NCCL INFO NCCL_TOPO_FILE set by environment to /opt/azure/topo.xml\n"
+         "ncclInternalError: Internal check failed.",
+         "nccl-setting-unfit"},
+        {"RuntimeError: CUDA error: peer access is not supported between these two devices",
+         "p2p-not-supported"},
+        {"n1:1:2 [0] bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found",
+         "nccl-wrong-interface"},
+        {"Process finished with exit code -1073741515 (0xC0000135)", "windows-dll-missing"},
+        {"The procedure entry point inflateInit2 could not be located in the dynamic link library zlib.dll.",
+         "windows-foreign-dll"},
+        {"OSError: [WinError 4551] An Application Control policy has blocked this file",
+         "windows-file-blocked"},
+        {"NotImplementedError: The operator 'aten::linalg_qr' is not currently implemented for the MPS "
+         "device.",
+         "backend-lacks-operator"},
+        {"ERROR: CUDA kernel mul_mat_q has no device code compatible with HIP arch 1030 gfx1030",
+         "library-lacks-gfx"},
+    });
+}
+
+TEST(SignatureClasses, ContextAloneNamesNoCause) {
+    LogDiagnoser diagnoser(embedded_knowledge());
+    for (const char* text :
+         {"NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\nNCCL INFO comm 0x1 rank 0 - Init COMPLETE\n"
+          "KeyError: 'labels'\n",
+          "W: Possible missing firmware /lib/firmware/amdgpu/vangogh_toc.bin for module amdgpu\n",
+          "kernel: PM: suspend exit\nkernel: CUDA-X is a name in this line\n"}) {
+        const LogDiagnosis diagnosis = diagnoser.diagnose(log_from_text(text, "context"), {});
+        EXPECT_TRUE(std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                 [](const Finding& one) { return one.primary; }))
+            << text;
+    }
+    const std::string idle = "NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
+                             "NCCL INFO comm 0x1 rank 0 - Init COMPLETE\n";
+    EXPECT_NE(first_cause(diagnoser, idle + "KeyError: 'labels'\n"), "p2p-hang-acs");
+    EXPECT_EQ(first_cause(diagnoser, idle + "the first all_reduce never returns\n"), "p2p-hang-acs");
+}
+
 TEST(SignatureClasses, WarningsOfHealthyRunsAreNoProblem) {
     LogDiagnoser diagnoser(embedded_knowledge());
     for (const char* text :
