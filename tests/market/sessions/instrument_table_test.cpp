@@ -157,7 +157,7 @@ TEST(InstrumentTable, DamagedListsNameTheirLine) {
          {"zone: Mars, day_start: \"00:00\", name: x, source: y", "zone: UTC, name: x, source: y",
           "zone: UTC, day_start: \"25:00\", name: x, source: y", "zone: UTC, day_start: \"00:00\", name: x"})
         EXPECT_EQ(message("  A: {" + bad + "}\n").substr(0, 10), "own.yaml:4") << bad;
-    EXPECT_NE(message("  A: {" + good + ", colour: red}\n").find("colour"), std::string::npos);
+    EXPECT_NE(message("  A: {" + good + ", color: red}\n").find("color"), std::string::npos);
     EXPECT_NE(message("  A: {" + good + ", tick: -1}\n").find("tick"), std::string::npos);
 }
 
