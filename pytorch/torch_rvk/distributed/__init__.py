@@ -3,7 +3,7 @@
     torch.distributed.init_process_group()          # or "rvk", or "cpu:gloo,rvk:rvk"
 
 operators.py receives the calls, group.py runs them on a thread of the group, one_host.py and between_hosts.py move the
-data, staging.py copies between device and host. CPU tensors go to Gloo. docs/distributed.md describes the rest.
+data, slots.py and staging.py copy between device and host. CPU tensors go to Gloo. docs/distributed.md describes the rest.
 """
 
 import atexit

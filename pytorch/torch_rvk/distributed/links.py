@@ -1,9 +1,10 @@
 """Connects the ranks of a group on one host: a socket for each pair of ranks, and shared memory that all of them map.
 
-The memory of each rank has two slots. Ranks work in rounds: each fills a slot, sends a message to the others, waits for
-their messages, and reads their slots. A rank sends its message for a round only after it has read the slots of the previous
-round, so two slots are enough. Waiting blocks in the kernel. The sockets of a process that dies are closed, which wakes the
-others at once.
+The memory of each rank has four slots, which rounds use in turn. In a round each rank fills its slot, sends a message to the
+others, waits for their messages, and starts to read their slots. It sends its message only after its reads of the round
+before the last have finished. So after the messages of round n have arrived, nobody reads the slots of round n - 2, and the
+slots of rounds n + 1 and n + 2 can be filled. Waiting blocks in the kernel. The sockets of a process that dies are closed,
+which wakes the others at once.
 """
 
 import json
@@ -20,7 +21,9 @@ from . import failures
 from .failures import PeerFailed
 from .staging import PIECE
 
-_SLOTS = 2
+_SLOTS = 4
+#: The number of rounds whose slots may be in use by reads, and the number that may be filled before their round begins.
+AHEAD = _SLOTS // 2
 _ROUND, _FAILED = b"r", b"f"
 _LONGEST = 4096  # bytes in a message
 _GRACE = 3  # seconds by which a rank that waits for a message outlasts a rank that waits for a connection
@@ -87,11 +90,10 @@ class Links:
         self._peers = {}
         try:
             self._connect(directory, entries, timeout)
-            self._memories = self._share_memory(timeout)
+            self.memories = self._share_memory(timeout)  # of all ranks, as flat host tensors of bytes
         except PeerFailed as problem:
             self.fail(str(problem))
             raise
-        self._slots = [memory.split(PIECE) for memory in self._memories]
 
     def _connect(self, directory, entries, timeout):
         peers = self._peers
@@ -148,9 +150,9 @@ class Links:
             raise PeerFailed(failures.is_gone(self._name_of(rank), _FIRST))
         return received[0]
 
-    def slot(self, rank=None):
-        """Returns a rank's slot for the current round; by default, this rank's."""
-        return self._slots[self.rank if rank is None else rank][self._round % _SLOTS]
+    def slot(self, ahead=0):
+        """Returns where the slot of this round, or of the round that is `ahead` of it, begins in each rank's memory."""
+        return (self._round + ahead) % _SLOTS * PIECE
 
     def meet(self, what, end, timeout):
         """Announces that this rank's slot is filled, and waits for all others. In the first round of an operation, `what`
@@ -168,7 +170,7 @@ class Links:
                 )
 
     def advance(self):
-        """Ends the round, after this rank has read the others' slots."""
+        """Ends the round, after this rank has started to read the others' slots."""
         self._round += 1
 
     def _send(self, rank, peer, message):

@@ -1,19 +1,22 @@
-"""Collectives between processes on one host, through shared memory (links.py).
+"""Collectives between processes on one host, through shared memory (links.py), which the devices read and write (slots.py).
 
-All tensors are flat. A rank downloads the next pieces while it waits for the others, reduces its share on the CPU, and
-uploads results during the next round. With two ranks, both reduce everything, which saves exchanging the results. With more,
-each rank reduces a part, and a second round exchanges the parts.
+All tensors are flat, and travel in pieces. While a piece is being reduced, the next ones are on their way. With two ranks,
+both reduce everything, which saves exchanging the results. With more, each rank reduces a part of each piece, and a second
+round exchanges the parts.
 """
 
+import collections
+import dataclasses
 import time
+from collections.abc import Callable
 
 import torch
 
+from . import slots
 from .failures import counted
-from .host_threads import copy
+from .links import AHEAD
 from .staging import count, length_of, piece
 
-_AHEAD = 2  # downloads in flight, including the current round's
 _SMALL = 64 << 10  # bytes; smaller tensors are reduced completely by every rank
 
 
@@ -26,10 +29,24 @@ class Operation:
         self.end = time.monotonic() + timeout
 
 
+@dataclasses.dataclass
+class _Post:
+    """What this rank puts into its slot in a round."""
+
+    tensors: Callable[[], list]
+    after: int = -1  # the round whose consume() computes the tensors; -1: they exist already
+
+
+def _post(*tensors):
+    return _Post(lambda: tensors)
+
+
 class OneHost:
     def __init__(self, links):
         self._links = links
         self.rank, self.size = links.rank, links.size
+        self._ways = {}  # by device
+        self._reads = collections.deque()  # of the latest rounds: functions that wait until they have finished
 
     def fail(self, sentence):
         self._links.fail(sentence)
@@ -37,28 +54,45 @@ class OneHost:
     def close(self):
         self._links.close()
 
+    def _way(self, staging):
+        if staging.device not in self._ways:
+            self._ways[staging.device] = slots.fastest(self._links.memories, self.rank, self._links.slot(), staging)
+        return self._ways[staging.device]
+
     def _rounds(self, operation, staging, posts, consume):
-        """Runs a round for each post, which is what this rank puts into its slot: a list of tensors on the device, a
-        function that returns a host tensor, or None. Calls consume(number) when all ranks have filled their slots."""
-        downloads = {}
-        started = 0
-        for number, post in enumerate(posts):
-            while started < min(number + _AHEAD, len(posts)):
-                if isinstance(posts[started], list):
-                    downloads[started] = staging.download(posts[started])
-                started += 1
-            if number in downloads:
-                post = downloads.pop(number).wait
-            if post is not None:
-                filled = post()
-                copy(self._links.slot()[: filled.nbytes].view(filled.dtype), filled)
+        """Runs a round for each post; None fills no slot. Calls consume(number) when all ranks have filled their slots; it
+        queues work that reads them."""
+        way = self._way(staging)
+        way.wait_for_results()
+        writes = collections.deque()
+        for number in range(len(posts)):
+            for following in range(number + len(writes), min(number + AHEAD, len(posts))):
+                if posts[following] and posts[following].after >= number:
+                    break
+                writes.append(self._write(way, posts[following], following - number))
+            writes.popleft()()
+            while len(self._reads) >= AHEAD:
+                self._reads.popleft()()
             self._links.meet("" if number else operation.what, operation.end, operation.timeout)
             consume(number)
+            self._reads.append(way.reads())
             self._links.advance()
 
-    def _read(self, rank, like, offset=0):
-        """Returns a view of a rank's slot, `offset` bytes from its start, with the size and dtype of `like`."""
-        return self._links.slot(rank)[offset : offset + like.nbytes].view(like.dtype)
+    def _write(self, way, post, ahead):
+        """Starts to fill this rank's slot of a round. Returns a function that waits until it is filled."""
+        if post is None:
+            return lambda: None
+        if post.after >= 0:
+            way.wait_for_results()
+        return way.write(self.rank, self._links.slot(ahead), post.tensors())
+
+    def _read(self, staging, rank, like, offset=0):
+        """Returns a tensor of the device with what is in a rank's slot, `offset` bytes from its start."""
+        return self._way(staging).read(rank, self._links.slot() + offset, like)
+
+    def _copy(self, staging, target, rank, offset=0):
+        """Copies to `target` what is in a rank's slot, `offset` bytes from its start."""
+        self._way(staging).copy_to(target, rank, self._links.slot() + offset)
 
     def barrier(self, operation, staging):
         self._rounds(operation, staging, [None], lambda number: None)
@@ -76,46 +110,58 @@ class OneHost:
         def consume(number):
             if self.rank in receivers:
                 target = piece(tensor, number)
-                parts = [self._read(rank, target) for rank in range(self.size)]
-                staging.upload(target, lambda host: reduction.combine(parts, host))
+                self._combine(staging, target, target, 0, reduction, target)
 
-        posts = [[piece(tensor, number)] for number in range(count(tensor))]
+        posts = [_post(piece(tensor, number)) for number in range(count(tensor))]
         self._rounds(operation, staging, posts or [None], consume if posts else lambda number: None)
 
-    def _all_reduce_in_parts(self, operation, staging, tensor, reduction):
-        scratch = torch.empty(0, dtype=tensor.dtype)
+    def _combine(self, staging, like, own, offset, reduction, out):
+        """Reduces what all ranks have in their slots, `offset` bytes from the start. `own` is this rank's."""
+        parts = [own if rank == self.rank else self._read(staging, rank, like, offset) for rank in range(self.size)]
+        reduction.combine(parts, out)
 
-        def bounds(rank, length):
+    def _all_reduce_in_parts(self, operation, staging, tensor, reduction):
+        def bounds(rank, target):
+            length = target.numel()
             return length * rank // self.size, length * (rank + 1) // self.size
 
-        def consume(number):
-            nonlocal scratch
-            target = piece(tensor, number // 2)
-            if number % 2 == 0:
-                begin, end = bounds(self.rank, target.numel())
-                scratch = torch.empty(end - begin, dtype=tensor.dtype)
-                reduction.combine([self._read(rank, target)[begin:end] for rank in range(self.size)], scratch)
-                return
-            staging.upload(target, lambda host: gather(host, target.numel()))
+        def own_part(target):
+            begin, end = bounds(self.rank, target)
+            return target[begin:end]
 
-        def gather(host, length):
+        def reduce(target):
+            offset = bounds(self.rank, target)[0] * target.element_size()
+            part = own_part(target)
+            self._combine(staging, part, part, offset, reduction, part)
+
+        def gather(target):
             for rank in range(self.size):
-                begin, end = bounds(rank, length)
-                copy(host[begin:end], self._read(rank, host[begin:end]))
+                begin, end = bounds(rank, target)
+                if rank != self.rank and begin != end:
+                    self._copy(staging, target[begin:end], rank)
 
-        posts = []
-        for number in range(count(tensor)):
-            posts += [[piece(tensor, number)], lambda: scratch]
-        self._rounds(operation, staging, posts, consume)
+        # A piece is gathered one round later than it could be, so that its reduction is hidden by the next piece's.
+        posts, work = [], []
+        total = count(tensor)
+        for number in range(total + 1):
+            if number < total:
+                target = piece(tensor, number)
+                posts.append(_post(target))
+                work.append((reduce, target))
+            if number > 0:
+                target = piece(tensor, number - 1)
+                reduced = len(posts) - 2 if number == total else len(posts) - 3
+                posts.append(_Post(lambda target=target: [own_part(target)], max(reduced, 0)))
+                work.append((gather, target))
+        self._rounds(operation, staging, posts, lambda number: work[number][0](work[number][1]))
 
     def broadcast(self, operation, staging, tensor, root):
         def consume(number):
             if self.rank != root and tensor.numel():
-                target = piece(tensor, number)
-                staging.upload(target, lambda host: copy(host, self._read(root, target)))
+                self._copy(staging, piece(tensor, number), root)
 
         numbers = range(max(count(tensor), 1))
-        posts = [[piece(tensor, number)] if self.rank == root else None for number in numbers]
+        posts = [_post(piece(tensor, number)) if self.rank == root else None for number in numbers]
         self._rounds(operation, staging, posts, consume)
 
     def all_gather(self, operation, staging, outputs, tensor):
@@ -130,9 +176,9 @@ class OneHost:
             for rank, output in enumerate(outputs or ()):
                 target = piece(output, number)
                 if rank != self.rank and target.numel():
-                    staging.upload(target, lambda host, rank=rank: copy(host, self._read(rank, host)))
+                    self._copy(staging, target, rank)
 
-        posts = [[piece(tensor, number)] for number in range(max(rounds, 1))]
+        posts = [_post(piece(tensor, number)) for number in range(max(rounds, 1))]
         self._rounds(operation, staging, posts, consume)
         if outputs:
             outputs[self.rank].copy_(tensor)
@@ -142,13 +188,13 @@ class OneHost:
         rounds = max(count(output), 1)
         posts = [None] * (rounds * self.size)
         if self.rank == root:
-            posts = [[piece(each, number)] for each in inputs for number in range(rounds)]
+            posts = [_post(piece(each, number)) for each in inputs for number in range(rounds)]
 
         def consume(number):
             receiver, number = divmod(number, rounds)
             target = piece(output, number)
             if receiver == self.rank != root and target.numel():
-                staging.upload(target, lambda host: copy(host, self._read(root, host)))
+                self._copy(staging, target, root)
 
         self._rounds(operation, staging, posts, consume)
         if self.rank == root:
@@ -161,32 +207,31 @@ class OneHost:
             target = piece(output, number, self.size)
             if target.numel():
                 before = sum(piece(each, number, self.size).nbytes for each in inputs[: self.rank])
-                parts = [self._read(rank, target, before) for rank in range(self.size)]
-                staging.upload(target, lambda host: reduction.combine(parts, host))
+                own = piece(inputs[self.rank], number, self.size)
+                self._combine(staging, target, own, before, reduction, target)
 
         rounds = max(1, *(count(each, self.size) for each in inputs))
-        posts = [[piece(each, number, self.size) for each in inputs] for number in range(rounds)]
+        posts = [_post(*(piece(each, number, self.size) for each in inputs)) for number in range(rounds)]
         self._rounds(operation, staging, posts, consume)
 
     def all_to_all(self, operation, staging, outputs, inputs):
         """Sends inputs[r] to rank r. Only the sender and the receiver know its size, so a first round exchanges all sizes."""
-        sizes = torch.tensor([each.numel() for each in inputs])
+        sizes = torch.tensor([each.numel() for each in inputs], device=staging.device)
         table = []
 
         def consume_sizes(number):
-            table.extend(self._read(rank, sizes).tolist() for rank in range(self.size))
+            table.extend(
+                (sizes if rank == self.rank else self._read(staging, rank, sizes)).tolist() for rank in range(self.size)
+            )
 
         def consume(number):
             for rank, output in enumerate(outputs):
                 target = piece(output, number, self.size)
                 if rank != self.rank and target.numel():
                     before = sum(min(max(total - number * length, 0), length) for total in table[rank][: self.rank])
-                    staging.upload(
-                        target,
-                        lambda host, rank=rank, before=before: host.copy_(self._read(rank, host, before * host.element_size())),
-                    )
+                    self._copy(staging, target, rank, before * target.element_size())
 
-        self._rounds(operation, staging, [lambda: sizes], consume_sizes)
+        self._rounds(operation, staging, [_post(sizes)], consume_sizes)
         length = length_of(inputs[0], self.size)
         for rank, output in enumerate(outputs):
             sent = table[rank][self.rank]
@@ -194,6 +239,6 @@ class OneHost:
                 has = counted(sent, "element")
                 raise ValueError(f"all_to_all: rank {rank} sends {has}, but the output for it has {output.numel()}.")
         rounds = -(-max(max(row) for row in table) // length)
-        posts = [[piece(each, number, self.size) for each in inputs] for number in range(rounds)]
+        posts = [_post(*(piece(each, number, self.size) for each in inputs)) for number in range(rounds)]
         self._rounds(operation, staging, posts, consume)
         outputs[self.rank].copy_(inputs[self.rank])

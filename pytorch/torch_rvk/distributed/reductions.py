@@ -1,4 +1,4 @@
-"""Reductions of host tensors: sum, average, premultiplied sum, product, minimum, maximum, and the bitwise ones."""
+"""Reductions: sum, average, premultiplied sum, product, minimum, maximum, and the bitwise ones."""
 
 import functools
 import operator
@@ -38,8 +38,11 @@ class Reduction:
             raise ValueError(f"Cannot use ReduceOp.{self.name.upper()} with {dtype}: complex numbers have no order.")
 
     def combine(self, parts, out):
-        """Reduces `parts`, one flat host tensor for each rank, into `out`. All have the same size and dtype. Accumulates
+        """Reduces `parts`, one flat tensor for each rank, into `out`. All have the same device, size and dtype. Accumulates
         16-bit dtypes in float32."""
+        if not out.is_cpu:
+            self._combine(parts, out)
+            return
         in_parts(lambda target, *each: self._combine(each, target), out, *parts)
 
     def _combine(self, parts, out):

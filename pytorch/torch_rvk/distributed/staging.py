@@ -4,7 +4,7 @@ both directions overlap with the caller's computation and with reductions on the
 import torch
 
 #: Bytes of a piece: large enough for the full rate of a link, small enough that the first piece comes soon.
-PIECE = 4 << 20
+PIECE = 16 << 20
 _DEPTH = 3
 
 

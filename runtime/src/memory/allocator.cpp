@@ -82,6 +82,8 @@ Buffer CachingAllocator::import_pages(std::span<std::byte> pages, std::shared_pt
     block->kind = MemoryKind::readback;
     auto memory = source_->import(pages, std::move(keep));
     const std::lock_guard lock(mutex_);
+    if (segments_.contains(memory->address)) // some drivers use the host's address
+        throw Error(source_->device_name() + ": these pages have been imported already");
     BlockArena::Block* const place = pool(block->kind).arena.add_taken(0, pages.size());
     add_single_locked(block->kind, *place->segment, std::move(memory));
     put_in_use_locked(*block, place);

@@ -280,6 +280,34 @@ def functional(report):
     report("functional broadcast", _close(functional.broadcast(mine, 0, group) + 0, parts[0]))
 
 
+def way(report):
+    """Several pieces, whose results depend on all ranks and on the place in the tensor."""
+    size, rank, length = dist.get_world_size(), dist.get_rank(), 9_000_001
+    place = torch.arange(length, device=_device(), dtype=torch.int32)
+    tensor = place * (rank + 1)
+    dist.all_reduce(tensor)
+    report("all_reduce", torch.equal(tensor, place * (size * (size + 1) // 2)))
+    tensor = place + rank
+    dist.broadcast(tensor, 1)
+    report("broadcast", torch.equal(tensor, place + 1))
+    outputs = [torch.zeros_like(place) for _ in range(size)]
+    dist.all_gather(outputs, place - rank)
+    report("all_gather", all(torch.equal(output, place - r) for r, output in enumerate(outputs)))
+    shares = [place[: length // size] + r for r in range(size)]
+    output = torch.empty_like(shares[0])
+    dist.reduce_scatter(output, shares, dist.ReduceOp.MAX)
+    report("reduce_scatter", torch.equal(output, shares[rank]))
+
+
+def sum_of_one():
+    """Returns the error message of a sum."""
+    try:
+        dist.all_reduce(torch.ones(3, device=_device()))
+    except dist.DistBackendError as error:
+        return str(error)
+    return "no error"
+
+
 CASES = (
     all_reduce, reduce, broadcast, all_gather, gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive,
     objects_and_groups, asynchronous, functional,
@@ -303,8 +331,8 @@ def run(case, as_between_hosts):
         if not right:
             wrong.append(name)
 
-    for each in CASES:
-        if case in (None, each.__name__):
+    for each in (*CASES, way):
+        if case == each.__name__ or case is None and each is not way:
             each(report)
     return total, wrong
 

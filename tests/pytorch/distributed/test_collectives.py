@@ -13,8 +13,9 @@ setUpModule = require_device
 
 
 class Collectives(unittest.TestCase):
-    def check(self, size, as_between_hosts, case=None):
-        for total, wrong in processes.run("collective_cases", "run", size, case, as_between_hosts):
+    def check(self, size, as_between_hosts, case=None, environment=None):
+        results = processes.run("collective_cases", "run", size, case, as_between_hosts, environment=environment)
+        for total, wrong in results:
             self.assertGreater(total, 0)
             self.assertEqual(wrong, [])
 
@@ -23,6 +24,16 @@ class Collectives(unittest.TestCase):
 
     def test_three_processes(self):
         self.check(3, False)
+
+    def test_every_way_to_use_shared_memory(self):
+        for way in "imported", "copied", "staged":
+            with self.subTest(way=way):
+                self.check(3, False, "way", {"REKINDLE_SHARED_MEMORY": way})
+
+    def test_unknown_way(self):
+        results = processes.run("collective_cases", "sum_of_one", 2, environment={"REKINDLE_SHARED_MEMORY": "quick"})
+        for message in results:
+            self.assertRegex(message, "REKINDLE_SHARED_MEMORY is 'quick'; on rvk:0 it can be (copied, imported, )?staged")
 
     def test_two_processes_as_on_two_hosts(self):
         self.check(2, True)

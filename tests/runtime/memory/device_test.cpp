@@ -73,6 +73,12 @@ TEST_F(MemoryTest, ImportsPagesOfTheHost) {
     EXPECT_EQ(imported.host().data(), first.data());
     EXPECT_EQ(imported.bytes(), first.size());
 
+    try {
+        EXPECT_NE(allocator.import_pages(first, pages).pointer(), imported.pointer());
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("imported already"));
+    }
+
     const Buffer target = allocator.allocate(first.size(), MemoryKind::device);
     std::ranges::fill(second, std::byte{7});
     stream->copy(target.pointer(), imported.pointer(), first.size());
