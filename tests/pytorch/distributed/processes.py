@@ -72,6 +72,7 @@ def _result(folder, rank, process, errors, check):
 def child(module, function, rank, size, folder, arguments):
     import torch
     import torch.distributed as dist
+    import torch_rvk  # noqa: F401  PyTorch may have been told not to load it by itself
 
     device = rank % torch.rvk.device_count()  # ranks may share one
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(device))

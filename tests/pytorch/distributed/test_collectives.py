@@ -33,7 +33,7 @@ class Collectives(unittest.TestCase):
     def test_unknown_way(self):
         results = processes.run("collective_cases", "sum_of_one", 2, environment={"REKINDLE_SHARED_MEMORY": "quick"})
         for message in results:
-            self.assertRegex(message, "REKINDLE_SHARED_MEMORY is 'quick'; on rvk:0 it can be (copied, imported, )?staged")
+            self.assertRegex(message, "REKINDLE_SHARED_MEMORY is 'quick'; on rvk:\\d it can be (copied, imported, )?staged")
 
     def test_two_processes_as_on_two_hosts(self):
         self.check(2, True)
