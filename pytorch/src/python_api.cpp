@@ -104,6 +104,7 @@ std::map<std::string, std::string> device_properties(DeviceIndex index) {
         {"is_integrated", text(info.type == runtime::DeviceType::integrated)},
         {"is_cpu", text(info.type == runtime::DeviceType::cpu)},
         {"uuid", info.uuid_text()},
+        {"pci_address", info.pci_address},
     };
 }
 

@@ -26,6 +26,7 @@ class DeviceProperties:
     is_integrated: bool  # shares the CPU's memory
     is_cpu: bool  # a CPU driver such as lavapipe
     uuid: str
+    pci_address: str  # "0000:03:00.0"; empty if the driver does not report it (VK_EXT_pci_bus_info)
 
 
 def index_of(device=None):

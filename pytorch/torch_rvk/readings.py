@@ -8,7 +8,6 @@ import pathlib
 import time
 
 from .devices import get_device_properties, index_of
-from .pci_address import address_of
 
 _PCI_DEVICES = pathlib.Path("/sys/bus/pci/devices")
 _NVIDIA = 0x10DE
@@ -139,17 +138,13 @@ def _source(device):
     properties = get_device_properties(index)
     if properties.is_cpu:
         raise NotReported(f"rvk:{index} ({properties.name}) is a driver that runs on the CPU, which reports no readings.")
-    return _source_at(index, properties.name, properties.vendor_id, properties.uuid)
+    if not properties.pci_address:
+        raise NotReported(f"The driver of rvk:{index} ({properties.name}) does not report its PCI address (VK_EXT_pci_bus_info).")
+    return _source_at(index, properties.name, properties.vendor_id, properties.pci_address)
 
 
 @functools.cache
-def _source_at(index, name, vendor, uuid):
-    try:
-        address = address_of(uuid)
-    except OSError as error:
-        raise NotReported(f"The PCI address of rvk:{index} ({name}) is not known: {error}.") from None
-    if not address:
-        raise NotReported(f"The driver of rvk:{index} ({name}) does not report its PCI address (VK_EXT_pci_bus_info).")
+def _source_at(index, name, vendor, address):
     if vendor == _NVIDIA:
         return Nvml(_management_library(), address)
     folder = _PCI_DEVICES / address

@@ -3,6 +3,8 @@
 #include "device/instance.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstring>
 
 namespace rekindle::runtime {
@@ -173,13 +175,18 @@ struct PropertyChain {
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_memory =
         structure<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
+    VkPhysicalDevicePCIBusInfoPropertiesEXT pci = structure<VkPhysicalDevicePCIBusInfoPropertiesEXT>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT);
     VkPhysicalDeviceShaderCorePropertiesAMD amd_cores = structure<VkPhysicalDeviceShaderCorePropertiesAMD>(
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD);
     VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia_cores =
         structure<VkPhysicalDeviceShaderSMBuiltinsPropertiesNV>(
             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
 
-    explicit PropertyChain(const PhysicalDevice& device) {
+    bool has_pci;
+
+    explicit PropertyChain(const PhysicalDevice& device)
+        : has_pci(device.has(VK_EXT_PCI_BUS_INFO_EXTENSION_NAME)) {
         Chain chain(&core.pNext);
         chain.add(vulkan11);
         chain.add(vulkan12);
@@ -189,6 +196,8 @@ struct PropertyChain {
             chain.add(subgroup_size);
         if (device.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
             chain.add(host_memory);
+        if (has_pci)
+            chain.add(pci);
         if (device.has(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME))
             chain.add(amd_cores);
         if (device.has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME))
@@ -199,6 +208,13 @@ struct PropertyChain {
     PropertyChain& operator=(const PropertyChain&) = delete;
 };
 
+std::string address_text(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", pci.pciDomain, pci.pciBus, pci.pciDevice,
+                  pci.pciFunction);
+    return text.data();
+}
+
 void read_identity(const PropertyChain& properties, DeviceInfo& info) {
     std::ranges::copy(properties.vulkan11.deviceUUID, info.uuid.begin());
     info.driver_id = static_cast<std::uint32_t>(properties.vulkan12.driverID);
@@ -206,6 +222,8 @@ void read_identity(const PropertyChain& properties, DeviceInfo& info) {
     info.driver_info = properties.vulkan12.driverInfo;
     const VkConformanceVersion& version = properties.vulkan12.conformanceVersion;
     info.conformance = {version.major, version.minor, version.subminor, version.patch};
+    if (properties.has_pci)
+        info.pci_address = address_text(properties.pci);
 }
 
 void read_limits(const PhysicalDevice& device, const PropertyChain& properties, Capabilities& can) {

@@ -10,6 +10,7 @@ namespace rekindle::runtime::test {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::MatchesRegex;
 using testing::Not;
 using testing::SizeIs;
 using testing::ThrowsMessage;
@@ -18,6 +19,8 @@ TEST_F(DeviceTest, DescribesADeviceAsItsDriverDoes) {
     const DeviceInfo info = first_device();
     EXPECT_THAT(info.name, Not(IsEmpty()));
     EXPECT_THAT(info.driver_name, Not(IsEmpty()));
+    EXPECT_THAT(info.pci_address,
+                MatchesRegex(info.type == DeviceType::cpu ? "" : "([0-9a-f]+:[0-9a-f]+:[0-9a-f]+\\.[0-7])?"));
     EXPECT_GE(info.can.shared_bytes, 32'768u);
     EXPECT_GE(info.can.push_constant_bytes, 128u);
     EXPECT_GE(info.can.maximum_threads, 128u);
