@@ -14,7 +14,7 @@ namespace rvk {
 /// c10::OutOfMemoryError.
 c10::DeviceAllocator& device_allocator();
 
-/// A storage for a block that the device's allocator did not make; owns the block.
+/// The data pointer of a storage whose bytes are the block's; owns the block.
 c10::DataPtr storage_of(runtime::Buffer buffer, DeviceIndex index);
 
 /// Prepares memory of this allocator for deferred copies (torch._lazy_clone): PyTorch's copy-on-write accepts

@@ -22,7 +22,7 @@ from .failures import PeerFailed
 from .staging import PIECE
 
 _SLOTS = 4
-#: The number of rounds whose slots may be in use by reads, and the number that may be filled before their round begins.
+#: How many rounds a rank may fill ahead, including the current one, and of how many rounds it may still be reading slots.
 AHEAD = _SLOTS // 2
 _ROUND, _FAILED = b"r", b"f"
 _LONGEST = 4096  # bytes in a message

@@ -46,7 +46,7 @@ class OneHost:
         self._links = links
         self.rank, self.size = links.rank, links.size
         self._ways = {}  # by device
-        self._reads = collections.deque()  # of the latest rounds: functions that wait until they have finished
+        self._reads = collections.deque()  # functions that wait for the reads of the latest rounds
 
     def fail(self, sentence):
         self._links.fail(sentence)

@@ -1,7 +1,7 @@
-"""How a device writes and reads the memory that the ranks of a host share (links.py), in several ways.
+"""The ways in which a device writes and reads the memory that the ranks of a host share (links.py).
 
-A driver that imports the memory lets the device work on it directly. Others copy through pinned buffers, and the CPU copies
-between those and the shared memory. Which way is fastest depends on the device and the driver, so each rank measures.
+Some drivers can import the memory, so that the device accesses it directly. With the others, the device copies from and to
+pinned buffers, and the CPU copies between those and the shared memory. Each rank measures which way is fastest.
 """
 
 import os
@@ -15,57 +15,19 @@ from .host_threads import copy
 from .staging import PIECE
 
 
-class _Imported:
-    """The device reads and writes the shared memory itself, from its kernels."""
-
-    name = "kernels that access it"
-
-    def __init__(self, views, staging):
-        self._views = views
-        self._reading = staging.stream
-        self._writing = torch.Stream(staging.device)
-
-    def _view(self, rank, begin, like):
-        return self._views[rank][begin : begin + like.nbytes].view(like.dtype)
-
-    def wait_for_results(self):
-        """Later writes start after the work that is on the current stream now."""
-        self._writing.wait_stream(self._reading)
-
-    def write(self, rank, begin, tensors):
-        """Starts to copy flat tensors to consecutive addresses, `begin` bytes from the start of the rank's memory. Returns a
-        function that waits until they are there."""
-        with torch.rvk.stream(self._writing):
-            for tensor in tensors:
-                self._view(rank, begin, tensor).copy_(tensor)
-                begin += tensor.nbytes
-            return self._writing.record_event().synchronize
+class _Way:
+    """A way to use the shared memory from one device. `begin` is an offset in a rank's memory, in bytes. Reads go to the
+    current stream, which is the staging's."""
 
     def read(self, rank, begin, like):
-        """Returns what is there as a tensor of the device with the size and dtype of `like`. It may be a view, so queue the
-        work that reads it on the current stream, and call wait_for_reads() afterwards."""
-        return self._view(rank, begin, like)
-
-    def copy_to(self, target, rank, begin):
-        target.copy_(self._view(rank, begin, target))
-
-    def reads(self):
-        """Returns a function that waits until the memory that was read so far can be overwritten."""
-        return self._reading.record_event().synchronize
-
-
-class _Copied(_Imported):
-    """The device copies the shared memory to its own before kernels read it."""
-
-    name = "copies"
-
-    def read(self, rank, begin, like):
+        """Returns a tensor of the device with the size and dtype of `like` and the values in the memory. It may be the memory
+        itself, so it is valid until reads() has been waited for."""
         own = torch.empty_like(like)
         self.copy_to(own, rank, begin)
         return own
 
 
-class _Staged:
+class _Staged(_Way):
     """The device copies from and to pinned buffers, and the CPU between those and the shared memory."""
 
     name = "pinned buffers"
@@ -86,11 +48,6 @@ class _Staged:
 
         return wait
 
-    def read(self, rank, begin, like):
-        own = torch.empty_like(like)
-        self.copy_to(own, rank, begin)
-        return own
-
     def copy_to(self, target, rank, begin):
         shared = self._memories[rank][begin : begin + target.nbytes].view(target.dtype)
         self._staging.upload(target, lambda host: copy(host, shared))
@@ -99,8 +56,50 @@ class _Staged:
         return lambda: None
 
 
+class _Copied(_Way):
+    """The driver has imported the memory; the device copies from it before kernels read."""
+
+    name = "copies"
+
+    def __init__(self, views, staging):
+        self._views = views
+        self._reading = staging.stream
+        self._writing = torch.Stream(staging.device)
+
+    def _view(self, rank, begin, like):
+        return self._views[rank][begin : begin + like.nbytes].view(like.dtype)
+
+    def wait_for_results(self):
+        """Makes later writes wait for the work that is on the current stream now."""
+        self._writing.wait_stream(self._reading)
+
+    def write(self, rank, begin, tensors):
+        """Starts to copy flat tensors to consecutive addresses. Returns a function that waits until they are there."""
+        with torch.rvk.stream(self._writing):
+            for tensor in tensors:
+                self._view(rank, begin, tensor).copy_(tensor)
+                begin += tensor.nbytes
+            return self._writing.record_event().synchronize
+
+    def copy_to(self, target, rank, begin):
+        target.copy_(self._view(rank, begin, target))
+
+    def reads(self):
+        """Returns a function that waits for the reads so far; then the memory can be overwritten."""
+        return self._reading.record_event().synchronize
+
+
+class _Imported(_Copied):
+    """The driver has imported the memory, and kernels read it where it is."""
+
+    name = "kernels that access it"
+
+    def read(self, rank, begin, like):
+        return self._view(rank, begin, like)
+
+
 def _ways(memories, staging):
-    """Returns what this device can use, by the name that the environment variable has for it."""
+    """Returns the ways that work on this device, by the names that REKINDLE_SHARED_MEMORY uses."""
     ways = {"staged": _Staged(memories, staging)}
     try:
         views = [torch.ops.rvk.import_host_memory(memory, staging.device) for memory in memories]
@@ -112,7 +111,7 @@ def _ways(memories, staging):
 
 
 def _seconds(way, rank, begin):
-    """Returns the time to write a piece to this rank's own memory and to reduce what was written."""
+    """Returns how long it takes to write a piece to this rank's own memory and to add what was written to a tensor."""
     tensor = torch.zeros(PIECE // 4, dtype=torch.float32, device=torch.rvk.current_device())
 
     def run():
@@ -141,6 +140,8 @@ def fastest(memories, rank, begin, staging):
     best = min(seconds, key=seconds.get)
     rates = ", ".join(f"{name} {PIECE / seconds[name] / 1e9:.2f} GB/s" for name in sorted(seconds))
     _log(f"{staging.device} uses shared memory through {ways[best].name} ({rates})")
+    if best != "staged":
+        staging.release_buffers()
     return ways[best]
 
 

@@ -26,6 +26,21 @@ class _Buffer:
             self.in_use = False
 
 
+class _Ring:
+    """Buffers that are used in turn, and made when they are first needed."""
+
+    def __init__(self):
+        self._buffers = []
+        self._used = 0
+
+    def next(self):
+        if len(self._buffers) < _DEPTH:
+            self._buffers.append(_Buffer())
+        buffer = self._buffers[self._used % _DEPTH]
+        self._used += 1
+        return buffer
+
+
 class Download:
     """A copy of tensors from the device to consecutive addresses in pinned memory, in progress."""
 
@@ -51,10 +66,7 @@ class Staging:
         self.device = device
         self.stream = torch.Stream(device)
         self._context = None
-        with self:
-            self._down = [_Buffer() for _ in range(_DEPTH)]
-            self._up = [_Buffer() for _ in range(_DEPTH)]
-        self._downloads = self._uploads = 0
+        self._down, self._up = _Ring(), _Ring()
 
     def __enter__(self):
         self._context = torch.rvk.stream(self.stream)
@@ -64,17 +76,19 @@ class Staging:
     def __exit__(self, *exception):
         return self._context.__exit__(*exception)
 
+    def release_buffers(self):
+        """Waits for the copies and gives up the pinned memory; later copies get new buffers."""
+        self.stream.synchronize()
+        self._down, self._up = _Ring(), _Ring()
+
     def download(self, tensors):
         """Starts to copy flat tensors, which have at most PIECE bytes in total, to the host. At most two more downloads may
         start before this one's wait()."""
-        buffer = self._down[self._downloads % _DEPTH]
-        self._downloads += 1
-        return Download(buffer, self.stream, tensors)
+        return Download(self._down.next(), self.stream, tensors)
 
     def upload(self, target, fill):
         """Calls fill(host), where `host` has the size and dtype of the flat tensor `target`, and starts to copy it there."""
-        buffer = self._up[self._uploads % _DEPTH]
-        self._uploads += 1
+        buffer = self._up.next()
         buffer.wait()
         host = buffer.bytes[: target.nbytes].view(target.dtype)
         fill(host)

@@ -1,6 +1,5 @@
 /// Memory that ends at a protected page: host pages imported into the device.
 
-#include "device/vulkan_structure.h"
 #include "memory/source.h"
 
 #include <algorithm>

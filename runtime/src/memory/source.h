@@ -42,8 +42,8 @@ class MemorySource {
     /// At least `bytes` at an address that is a multiple of 256 (guarded memory: 16); null when the driver
     /// has no more memory. Throws Error, DeviceLost.
     virtual std::unique_ptr<DriverMemory> take(MemoryKind kind, std::uint64_t bytes) = 0;
-    /// Pages of the host as readback memory. Throws Unsupported if the device cannot import them,
-    /// OutOfMemory, Error.
+    /// Imports pages of the host as readback memory, which owns `keep`. Throws Unsupported if the device
+    /// cannot import them, Error.
     virtual std::unique_ptr<DriverMemory> import(std::span<std::byte> pages,
                                                  std::shared_ptr<const void> keep) = 0;
     virtual std::uint64_t import_alignment() const = 0;

@@ -121,10 +121,10 @@ class Allocator {
     /// the device is idle. bytes == 0 gives a valid block of the smallest class. Throws OutOfMemory with the
     /// numbers (requested, allocated, reserved, heap, budget, largest single allocation).
     virtual Buffer allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream = nullptr) = 0;
-    /// Gives the device access to pages of the host: a host block whose bytes these are. They begin and end
+    /// Makes a host block whose bytes are these pages, so that the device can access them. They begin and end
     /// at multiples of import_alignment(), belong to no other block, and must stay mapped while `keep` lives.
     /// The block owns `keep` until the work that was queued at its release has completed. Throws Unsupported
-    /// if the driver cannot import these pages (Linux's amdgpu refuses pages of files), OutOfMemory, Error.
+    /// if the driver cannot import these pages (Linux's amdgpu refuses pages of files), Error.
     virtual Buffer import_pages(std::span<std::byte> pages, std::shared_ptr<const void> keep) = 0;
     /// In bytes.
     virtual std::uint64_t import_alignment() const = 0;
