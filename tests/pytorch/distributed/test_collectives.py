@@ -28,7 +28,16 @@ class Collectives(unittest.TestCase):
     def test_every_way_to_use_shared_memory(self):
         for way in "imported", "copied", "staged":
             with self.subTest(way=way):
-                self.check(3, False, "way", {"REKINDLE_SHARED_MEMORY": way})
+                self.check_way(way)
+
+    def check_way(self, way):
+        try:
+            self.check(3, False, "in_pieces", {"REKINDLE_SHARED_MEMORY": way})
+        except processes.Failed as problem:
+            if "it can be staged." not in str(problem):
+                raise
+            self.assertNotEqual(way, "staged")
+            self.skipTest("the driver does not import the memory of the processes")
 
     def test_unknown_way(self):
         results = processes.run("collective_cases", "sum_of_one", 2, environment={"REKINDLE_SHARED_MEMORY": "quick"})
