@@ -3,21 +3,22 @@
 
 Each YAML file beside this script describes one public run whose cause was confirmed; harmless-*.yaml are logs of runs
 that had no problem. What the machines printed is in the threads and is not copied here: save it as NAME.log, and facts
-that were posted beside it as NAME.facts, in the folder of --logs. The runs are split by their thread: the first byte of the SHA-256 of the thread's text decides. A run is
-locked if that byte is at least 154 (about 40 %), otherwise open. Rules are written from open runs only, so the report
-names open runs and only counts locked ones. `seen:` in a file is the day on which the thread was in front of whoever
-writes the rules; a further row counts the locked runs without it.
+that were posted beside it as NAME.facts, in the folder of --logs. The SHA-256 of the thread's text ("owner/repository#1")
+splits the runs: a run is locked if the first byte is at least 154 (about 40 %), otherwise open. Rules are written from
+open runs only, so the report names open runs and only counts locked ones. `seen:` in a file is the day on which somebody
+who writes rules saw the thread; the row "not seen" counts the locked runs without it.
 
   listed        the run's cause has an entry in the knowledge folder
   right first   of the listed: the doctor's first cause is the run's cause
   in three      of the listed: it is among the first three
   wrong first   of all runs: the doctor's first cause is another one
-  wrong primary of all runs: so is the cause that it marks as the primary one
+  wrong primary of all runs: the doctor also marks this other cause as the primary one
   silent        of all runs: the doctor names no cause
   problems      harmless logs on which the doctor raises a problem
 
---mask shows how the doctor does on words that it does not know: each open run is diagnosed again without the signatures
-that led to its right first cause. It should then be silent or list candidates, never name a wrong cause.
+--mask shows how the doctor handles messages that it does not know: it diagnoses each open run again without the
+signatures that led to the right first cause. It should then be silent or list candidates, never mark a wrong cause as
+the primary one.
 
 Exit status: 0 measured, 1 a file is malformed or the program failed on a log, 2 wrong usage.
 """
@@ -53,7 +54,7 @@ class Case:
     slug: str
     log: str
     facts: str  # the lines of `environment:` (and `facts_posted:`), as --facts reads them
-    seen: bool = False  # by whoever writes the rules
+    seen: bool = False  # somebody who writes rules has seen the thread
 
     @property
     def part(self) -> str:
@@ -259,7 +260,7 @@ def print_confusions(results: list) -> None:
 
 
 def without_signatures(knowledge: pathlib.Path, signatures: tuple, folder: pathlib.Path) -> pathlib.Path:
-    """Copies the knowledge without some signatures. Each entry of a list starts with "- id:"."""
+    """Copies the knowledge folder without these signatures. An entry starts with "- id:" and ends before the next."""
     masked = folder / "+".join(signatures)[:200]
     shutil.copytree(knowledge, masked)
     entry = re.compile(rf"^- id: *(?:{'|'.join(map(re.escape, signatures))})$.*?(?=^- id:|\Z)", re.MULTILINE | re.DOTALL)
