@@ -1,5 +1,5 @@
-"""What a device is doing: load, temperature, power and clock, named and in the units of torch.cuda. The kernel's files
-report them for AMD and Intel, NVIDIA's management library for NVIDIA.
+"""Reads a device's load, temperature, power and clock, with the names and units of torch.cuda. AMD's and Intel's values come
+from the kernel's files, NVIDIA's from its management library (NVML).
 """
 
 import ctypes
@@ -14,18 +14,18 @@ _NVIDIA = 0x10DE
 
 
 class NotReported(RuntimeError, ModuleNotFoundError):
-    """The device does not report the value. torch.cuda raises a ModuleNotFoundError where it has no source of readings,
-    which scripts catch; it is one of the bases for their sake."""
+    """The device does not report the value. If torch.cuda has no source of readings, it raises a ModuleNotFoundError, which
+    scripts catch; this class derives from it so that they catch this one too."""
 
 
 def utilization(device=None):
-    """The percentage of the time, over the last sample period of the driver, in which the device executed something."""
+    """The percentage of the driver's last sample period in which the device was busy."""
     return _source(device).utilization()
 
 
 def memory_usage(device=None):
-    """The percentage of the time, over the last sample period of the driver, in which device memory was read or written.
-    mem_get_info() says how much memory is in use."""
+    """The percentage of the driver's last sample period in which device memory was read or written. For the amount of memory in
+    use, call mem_get_info()."""
     return _source(device).memory_usage()
 
 
@@ -35,7 +35,7 @@ def temperature(device=None):
 
 
 def power_draw(device=None):
-    """The power that the device uses, in milliwatts."""
+    """The power that the device draws, in milliwatts."""
     return _source(device).power_draw()
 
 
@@ -45,7 +45,7 @@ def clock_rate(device=None):
 
 
 class KernelFiles:
-    """The readings in the folder that amdgpu, i915 or xe makes for a device. Source: Linux,
+    """Reads the files of a device that amdgpu, i915 or xe provides. Source: Linux,
     Documentation/gpu/amdgpu/thermal.rst and Documentation/ABI/testing/sysfs-driver-intel-xe-hwmon."""
 
     def __init__(self, folder):
@@ -73,14 +73,14 @@ class KernelFiles:
             return self._number("the clock", "tile0/gt0/freq0/act_freq", "drm/card*/gt/gt0/rps_act_freq_mhz", "drm/card*/gt_act_freq_mhz")
 
     def _power_from_energy(self, seconds):
-        """Intel's drivers count energy, in microjoules."""
+        """Averages the power over this time: Intel's drivers only count the energy used, in microjoules."""
         begin, before = time.monotonic(), self._number("the power", "hwmon/hwmon*/energy1_input")
         time.sleep(seconds)
         after = self._number("the power", "hwmon/hwmon*/energy1_input")
         return round((after - before) / (time.monotonic() - begin) / 1000)
 
     def _number(self, value, *patterns):
-        """The number in the first file that can be read."""
+        """The number in the first file that can be read. Raises NotReported, with the last problem, if there is none."""
         problem = "there is none of the files " + ", ".join(patterns)
         for pattern in patterns:
             for file in sorted(self._folder.glob(pattern)):
@@ -92,7 +92,7 @@ class KernelFiles:
 
 
 class Nvml:
-    """The readings of NVIDIA's management library, for the device with a PCI address."""
+    """Reads the device with this PCI address through NVIDIA's management library."""
 
     def __init__(self, library, address):
         self._library = library
@@ -107,13 +107,13 @@ class Nvml:
         return self._rates()[1]
 
     def temperature(self):
-        return self._number("nvmlDeviceGetTemperature", 0)  # the sensor of the GPU
+        return self._number("nvmlDeviceGetTemperature", 0)  # NVML_TEMPERATURE_GPU
 
     def power_draw(self):
         return self._number("nvmlDeviceGetPowerUsage")
 
     def clock_rate(self):
-        return self._number("nvmlDeviceGetClockInfo", 1)  # the clock of the multiprocessors
+        return self._number("nvmlDeviceGetClockInfo", 1)  # NVML_CLOCK_SM
 
     def _rates(self):
         rates = (ctypes.c_uint * 2)()
