@@ -29,12 +29,16 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
     return fmt::format("{}", fmt::join(parts, separator));
 }
 
-/// "python 4711 (19.8)"; NVML does not report the size under Windows.
+std::uint64_t held_bytes(const MemoryHolder& holder) {
+    return holder.vram != 0 ? holder.vram : holder.gtt;
+}
+
+/// "python 4711 (19.8 GiB), Xorg 812"; the driver does not always report the size.
 std::string render_holders(const std::vector<MemoryHolder>& holders) {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < std::min(holders.size(), holders_shown); ++i) {
         const MemoryHolder& holder = holders[i];
-        const std::uint64_t bytes = holder.vram != 0 ? holder.vram : holder.gtt;
+        const std::uint64_t bytes = held_bytes(holder);
         const std::string name = holder.command.empty() ? "process" : holder.command;
         texts.push_back(bytes == 0
                             ? fmt::format("{} {}", name, holder.pid)
@@ -63,14 +67,14 @@ std::string csv_holders(const std::vector<MemoryHolder>& holders) {
     std::vector<std::string> texts;
     texts.reserve(holders.size());
     for (const MemoryHolder& holder : holders) {
-        const std::uint64_t bytes = holder.vram != 0 ? holder.vram : holder.gtt;
+        const std::uint64_t bytes = held_bytes(holder);
         texts.push_back(bytes == 0 ? fmt::format("{} {}", holder.pid, holder.command)
                                    : fmt::format("{} {} {}", holder.pid, holder.command, bytes));
     }
     return joined(texts, ";");
 }
 
-/// Name of the value → why it is missing.
+/// Pairs of a missing value's name and the reason.
 std::vector<std::pair<std::string, std::string>> missing_of(const GpuReading& reading) {
     std::vector<std::pair<std::string, std::string>> missing;
     const auto look = [&](const char* name, const auto& fact) {
@@ -95,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> missing_of(const GpuReading& re
 } // namespace
 
 std::string header_of_rows() {
-    return "GPU load  memory GiB    °C  hot  W / limit  core MHz  memory  limited by";
+    return "GPU load  memory GiB    °C  hot  W / limit  core MHz  mem MHz  limited by  processes";
 }
 
 std::string render_row(std::size_t index, const GpuReading& reading) {
@@ -124,9 +128,9 @@ std::string render_line(std::size_t index, const GpuReading& reading) {
     if (reading.core_clock)
         parts.push_back(fmt::format("{:.0f} MHz", *reading.core_clock));
     if (reading.throttling && !reading.throttling->empty())
-        parts.push_back("limited by " + joined(*reading.throttling, ", "));
+        parts.push_back("limited by " + joined(*reading.throttling, " and "));
     if (!reading.holders.empty())
-        parts.push_back(render_holders(reading.holders));
+        parts.push_back("memory held by " + render_holders(reading.holders));
     return fmt::format("GPU {} {}: {}", index, reading.name,
                        parts.empty() ? "no values" : joined(parts, ", "));
 }
@@ -138,7 +142,7 @@ std::string csv_header() {
 }
 
 std::string csv_row(const std::string& time, double seconds, std::size_t index, const GpuReading& reading) {
-    // "none" is known: nothing limits the clocks. Empty is unknown.
+    // "none" means that nothing limits the clocks; an empty field means that this is unknown.
     std::string throttling = reading.throttling ? joined(*reading.throttling, ";") : "";
     if (reading.throttling && throttling.empty())
         throttling = "none";
@@ -152,7 +156,7 @@ std::string csv_row(const std::string& time, double seconds, std::size_t index, 
                        csv_text(csv_holders(reading.holders)));
 }
 
-std::vector<std::string> MissingValues::fresh(const doctor::MonitorSample& sample, bool first_sample) {
+std::vector<std::string> MissingValues::fresh(const doctor::MonitorSample& sample, bool second_follows) {
     std::vector<std::string> lines;
     for (const std::string& limit : sample.limits)
         if (said_.insert(limit).second)
@@ -160,9 +164,9 @@ std::vector<std::string> MissingValues::fresh(const doctor::MonitorSample& sampl
     for (std::size_t i = 0; i < sample.gpus.size(); ++i) {
         std::map<std::string, std::vector<std::string>> names; // reason → values
         for (const auto& [name, reason] : missing_of(sample.gpus[i])) {
-            const bool differs_next_time =
-                first_sample && reason.starts_with("needs two readings of a running");
-            if (!differs_next_time && said_.insert(fmt::format("{}/{}/{}", i, name, reason)).second)
+            if (second_follows && reason == doctor::needs_two_readings)
+                continue;
+            if (said_.insert(fmt::format("{}/{}/{}", i, name, reason)).second)
                 names[reason].push_back(name);
         }
         for (const auto& [reason, values] : names)

@@ -1,5 +1,5 @@
 #pragma once
-/// Readings of GPUs as text: rows of a table, lines, CSV, and the summary of a run.
+/// Formats GPU readings as rows of a table, as log lines and as CSV, and summarizes a run.
 
 #include <rekindle/doctor/gpu_monitor.h>
 
@@ -11,33 +11,34 @@
 
 namespace rekindle::cli {
 
-/// The line above the rows of render_row(), with the units.
+/// Column titles and units for the rows of render_row().
 std::string header_of_rows();
-/// One GPU in one line; "-" for a value that is missing.
+/// A row of the table for one GPU; "-" stands for a missing value.
 std::string render_row(std::size_t index, const doctor::GpuReading& reading);
-/// The same for a log: "GPU 0 Radeon RX 7900 XTX: load 98 %, memory …"; leaves out what is missing.
+/// A line for a log, without the missing values: "GPU 0 Radeon RX 7900 XTX: load 98 %, memory …".
 std::string render_line(std::size_t index, const doctor::GpuReading& reading);
 
-/// The columns that docs/formats/doctor.md describes.
+/// docs/formats/doctor.md describes the columns.
 std::string csv_header();
-/// `time`: of the reading, in ISO 8601; `seconds`: since the first.
+/// `time` is when the reading was taken, in ISO 8601; `seconds` is the time since the first reading.
 std::string csv_row(const std::string& time, double seconds, std::size_t index,
                     const doctor::GpuReading& reading);
 
-/// Says once for each reason which values are missing.
+/// Explains missing values, each reason only once.
 class MissingValues {
   public:
-    /// Reasons that were not returned before: "GPU 0 (RX 6600): no hot spot temperature: …".
-    std::vector<std::string> fresh(const doctor::MonitorSample& sample, bool first_sample);
+    /// The explanations that were not returned before: "GPU 0 (RX 6600): no hot spot temperature: …". With
+    /// `second_follows`, leaves out values that only a second reading can give.
+    std::vector<std::string> fresh(const doctor::MonitorSample& sample, bool second_follows);
 
   private:
     std::set<std::string> said_;
 };
 
-/// Mean and extremes of a watched run.
+/// Collects the averages and maxima of a watched run.
 class ReadingSummary {
   public:
-    /// `seconds`: since the previous sample.
+    /// `seconds` is the time since the previous sample, 0 for the first one.
     void add(const doctor::MonitorSample& sample, double seconds);
     /// One line for each GPU; empty without a sample.
     std::vector<std::string> lines() const;

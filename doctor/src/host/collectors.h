@@ -82,17 +82,17 @@ std::vector<std::string> graphics_lines(const std::vector<std::string>& lines, c
 /// rocm.cpp: installations, linker paths, tools, package sources.
 void read_rocm(HostFiles& files, const Variables& variables, RocmUserSpace& rocm);
 
-/// How long a DRM client has used an engine: in nanoseconds, or in cycles out of `total` where the driver
-/// counts those. Source: Linux, Documentation/gpu/drm-usage-stats.rst.
+/// How long a DRM client has used an engine. i915 counts nanoseconds, xe counts cycles.
+/// Source: Linux, Documentation/gpu/drm-usage-stats.rst.
 struct EngineUse {
-    std::uint64_t busy = 0;
-    std::uint64_t total = 0; ///< cycles of the engine; 0: `busy` is in nanoseconds
+    std::uint64_t busy = 0;  ///< nanoseconds if `total` is 0, else cycles
+    std::uint64_t total = 0; ///< cycles that the engine has run for all clients and while idle; 0 if unknown
 };
 /// GPU address → (client, engine) → use.
 using EngineUses = std::map<std::string, std::map<std::pair<std::uint64_t, std::string>, EngineUse>>;
 
-/// holders.cpp: which processes hold GPU memory, from KFD's and DRM's files for each process; with `uses`,
-/// also how long they have used its engines.
+/// holders.cpp: finds the processes that hold GPU memory in KFD's and DRM's files for each process. If `uses`
+/// is not null, adds how long each DRM client has used the engines.
 void read_holders(HostFiles& files, const KfdIds& ids, Facts& facts, EngineUses* uses = nullptr);
 /// A DRM client of a process, from /proc/PID/fdinfo/N.
 struct DrmClient {

@@ -61,7 +61,7 @@ std::optional<std::vector<std::string>> graphics_descriptors(HostFiles& files, c
     return numbers;
 }
 
-/// `clients` are those counted already: a forked child shares its parent's.
+/// `clients` has the DRM clients that were already counted, because a forked child shares its parent's.
 void read_process(HostFiles& files, std::int64_t pid, const std::vector<std::string>& descriptors,
                   Holders& holders, std::set<std::pair<std::string, std::uint64_t>>& clients,
                   EngineUses* uses) {
@@ -107,7 +107,8 @@ int read_processes(HostFiles& files, Holders& holders, EngineUses* uses) {
     return hidden;
 }
 
-/// "drm-engine-render: 9288864723 ns", "drm-cycles-rcs: 28257900", "drm-total-cycles-rcs: 7655183225".
+/// Parses "drm-engine-render: 9288864723 ns", "drm-cycles-rcs: 28257900" or "drm-total-cycles-rcs:
+/// 7655183225".
 void read_engine(std::string_view key, std::string_view value, std::map<std::string, EngineUse>& engines) {
     const std::uint64_t number = parse_number<std::uint64_t>(value.substr(0, value.find(' '))).value_or(0);
     const auto engine_after = [&](std::string_view prefix) {

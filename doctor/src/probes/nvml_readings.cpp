@@ -10,7 +10,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Sizes and numbers of NVML's interface. Source: NVIDIA, NVML API Reference.
+/// Structures and constants of NVML's ABI. Source: NVIDIA, NVML API Reference.
 struct PciInfo {
     std::array<char, 16> legacy_address;
     unsigned domain, bus, device, pci_device, subsystem;
@@ -36,26 +36,29 @@ std::string nvml_name(const SharedLibrary& library, int status) {
     return text != nullptr ? text : "";
 }
 
-/// One reading of one device: "power" = "312.5", or "?power" = why not.
+/// Reads one device. A value is stored as "power" = "312.5"; if NVML does not give it, "?power" holds the
+/// reason.
 class DeviceReading {
   public:
     DeviceReading(const DriverLibrary& nvml, Device device, ProbeResult& result)
         : nvml_(nvml), device_(device), result_(result) {}
 
-    /// Calls the function with the device and the arguments; returns whether it succeeded, and otherwise
-    /// enters the reason for each of the keys.
+    /// Calls function(device, arguments…) and returns whether it succeeded. If not, stores the reason under
+    /// each key.
     template <class... Arguments>
     bool ask(const std::vector<std::string>& keys, const char* function, Arguments... arguments) {
         const std::string why = problem(function, arguments...);
-        for (const std::string& key : why.empty() ? std::vector<std::string>{} : keys)
+        if (why.empty())
+            return true;
+        for (const std::string& key : keys)
             result_.values["?" + key] = why;
-        return why.empty();
+        return false;
     }
     template <class T>
     void enter(const std::string& key, T value) {
         result_.values[key] = fmt::format("{}", value);
     }
-    /// A function whose only result is an unsigned number.
+    /// Stores the unsigned number that `function` returns, divided by `unit`.
     void number(const std::string& key, const char* function, double unit = 1) {
         unsigned value = 0;
         if (ask({key}, function, &value))
@@ -66,7 +69,8 @@ class DeviceReading {
         if (ask({key}, "nvmlDeviceGetClockInfo", domain, &value))
             enter(key, value);
     }
-    /// `function` lists compute or graphics processes.
+    /// Stores the processes that `function` lists, with the bytes of GPU memory that each holds; 0 if
+    /// unknown.
     void processes(const char* function) {
         std::array<Process, 256> list{};
         unsigned count = list.size();
@@ -143,8 +147,9 @@ ProbeResult read_device(const DriverLibrary& nvml, unsigned index, const ProbeRe
     return result;
 }
 
-/// A GPU that was lost does not hide the others.
-ProbeResult read_device_or_why(const DriverLibrary& nvml, unsigned index, const ProbeReport& report) {
+/// If the device cannot be opened, its result holds only the reason ("?"), so that the other GPUs are still
+/// read.
+ProbeResult read_device_or_reason(const DriverLibrary& nvml, unsigned index, const ProbeReport& report) {
     try {
         return read_device(nvml, index, report);
     } catch (const CallFailed& failure) {
@@ -157,8 +162,9 @@ ProbeResult read_device_or_why(const DriverLibrary& nvml, unsigned index, const 
 } // namespace
 
 void probe_nvml_readings(const ProbeRequest& request, const ProbeReport& report) {
-    report.at("loading libnvidia-ml.so.1");
-    const std::vector<std::string> names{"libnvidia-ml.so.1"};
+    const std::string library = request.first("library");
+    const std::vector<std::string> names{library.empty() ? "libnvidia-ml.so.1" : library};
+    report.at("loading " + names.front());
     const std::vector<std::string> folders{"/usr/lib/wsl/lib"};
     const DriverLibrary nvml(SharedLibrary::open(names, folders), report, nvml_name);
     if (!nvml.file())
@@ -169,10 +175,8 @@ void probe_nvml_readings(const ProbeRequest& request, const ProbeReport& report)
             unsigned count = 0;
             nvml.call("nvmlDeviceGetCount_v2", &count);
             for (unsigned index = 0; index < std::min(count, 64U); ++index)
-                report.passed(read_device_or_why(nvml, index, report));
+                report.passed(read_device_or_reason(nvml, index, report));
             report.passed(report.result()); // ends the sample
-            if (request.number("samples") == 1)
-                return;
             std::this_thread::sleep_for(std::chrono::milliseconds(std::max(50, request.number("interval"))));
         }
     } catch (const CallFailed& failure) {

@@ -56,8 +56,8 @@ void probe_blas_handle(const ProbeRequest& request, const ProbeReport& report);
 void probe_hiprtc_vector_add(const ProbeRequest& request, const ProbeReport& report);
 void probe_rccl(const ProbeRequest& request, const ProbeReport& report);
 void probe_cuda_driver(const ProbeRequest& request, const ProbeReport& report);
-/// Reads NVML's values of every NVIDIA GPU at an interval (in ms), until this process is killed: one result
-/// for each GPU, then one without a device. "samples=1": once.
+/// Reads every NVIDIA GPU through NVML until this process is killed. Each sample is one result for each GPU,
+/// then one without a device. "interval": milliseconds between samples; "library": NVML's path or name.
 void probe_nvml_readings(const ProbeRequest& request, const ProbeReport& report);
 void probe_cuda_vector_add(const ProbeRequest& request, const ProbeReport& report);
 

@@ -20,14 +20,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds between_kernel_logs{5};
 
-/// Lines of the kernel log about errors of a GPU or a killed process.
+/// Whether a line of the kernel log reports a GPU error or a killed process.
 bool tells_of_an_error(const std::string& line) {
     static const RE2 pattern(
         R"((?i)(NVRM: Xid|gpu reset|ring \S+ timeout|gpu hang|page fault|fallen off the bus|uncorrectable|\*ERROR\*|AER:.*error|out of memory: killed))");
     return RE2::PartialMatch(line, pattern);
 }
 
-/// Gives every value of the reading the same reason.
+/// Marks every value as unread for this reason.
 void fail_all(GpuReading& reading, const std::string& reason) {
     const auto fail = [&]<class T>(Fact<T>& fact) { fact = Fact<T>::failed(reason, reading.address); };
     for (Fact<double>* fact :
@@ -100,7 +100,8 @@ class GpuMonitor::Reader {
             fail_all(reading, "NVML does not list this GPU");
     }
 
-    /// Under WSL, and in some containers, only NVML shows the GPUs.
+    /// Adds the GPUs that NVML lists and the PCI bus does not: under WSL and in some containers, only NVML
+    /// shows them.
     void add_gpus_of_nvml(const std::vector<ProbeResult>& nvml) {
         for (const ProbeResult& device : nvml) {
             if (device.device.starts_with("nvml:") ||
@@ -120,7 +121,8 @@ class GpuMonitor::Reader {
             names_[gpu.address] = name_of(view, gpu);
     }
 
-    /// The lines about errors since the previous call; none at the first.
+    /// Returns the error lines that are new since the previous call. The first call only remembers those that
+    /// are there.
     std::vector<std::string> take_kernel_log() {
         const bool first = last_kernel_log_ == Clock::time_point{};
         last_kernel_log_ = Clock::now();
@@ -139,7 +141,8 @@ class GpuMonitor::Reader {
         if (facts_.gpus.empty())
             limits.emplace_back(nvml_ && !nvml_->absent()
                                     ? fmt::format("no GPU was found ({})", nvml_->problem())
-                                    : "no GPU was found on the PCI bus, and no NVML");
+                                    : "no GPU was found on the PCI bus, and NVIDIA's library NVML is not "
+                                      "installed");
         if (!kernel_log_problem_.empty())
             limits.push_back(fmt::format("errors in the kernel log are not shown: {}", kernel_log_problem_));
         if (const int hidden = facts_.system.hidden_processes.value_or(0); hidden > 0 && has_fdinfo())
@@ -155,7 +158,7 @@ class GpuMonitor::Reader {
 
     HostFiles files_;
     const Knowledge& knowledge_;
-    Facts facts_; ///< GPUs, and processes that hold their memory
+    Facts facts_; ///< only the GPUs, the processes that hold their memory, and the user
     KfdIds kfd_ids_;
     std::optional<NvmlFeed> nvml_;
     std::map<std::string, std::string> names_; ///< address → name

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds wait_for_start{2000};
-/// A reading that is older than this and than three intervals is not shown any more.
+/// A reading is outdated when it is older than this and older than three intervals.
 constexpr std::chrono::milliseconds oldest_reading{5000};
 constexpr std::size_t longest_line = 1 << 16;
 
@@ -64,9 +64,10 @@ std::vector<MemoryHolder> holders_of(const ProbeResult& device) {
 
 NvmlFeed::NvmlFeed(const MonitorOptions& options)
     : interval_(options.interval),
-      child_(start_child({.program = options.program,
-                          .arguments = {std::string(probe_option), "nvml-readings",
-                                        fmt::format("interval={}", options.interval.count())}})) {
+      child_(start_child(
+          {.program = options.program,
+           .arguments = {std::string(probe_option), "nvml-readings",
+                         fmt::format("interval={}", options.interval.count()), "library=" + options.nvml}})) {
     if (child_.pid < 0) {
         ended_ = true;
         failure_ = child_.error;
@@ -77,7 +78,7 @@ NvmlFeed::~NvmlFeed() {
     if (child_.pid <= 0 || ended_)
         return;
     ::kill(child_.pid, SIGKILL);
-    // A child that waits inside the kernel driver does not die: it is left behind.
+    // A child that is blocked inside the kernel driver cannot die. Wait 100 ms, then leave it behind.
     for (int i = 0; i < 50 && ::waitpid(child_.pid, nullptr, WNOHANG) == 0; ++i)
         ::usleep(2000);
 }
@@ -104,7 +105,8 @@ std::string NvmlFeed::problem() const {
     const auto age = Clock::now() - last_;
     if (last_ != Clock::time_point{} && age <= std::max(oldest_reading, 3 * interval_))
         return "";
-    return fmt::format("NVML does not answer{}", step_.empty() ? "" : ": it is in " + step_);
+    return step_.empty() ? "NVML does not answer"
+                         : fmt::format("NVML does not answer: {} has not returned", step_);
 }
 
 void NvmlFeed::take_lines() {
@@ -131,7 +133,7 @@ void NvmlFeed::take_lines() {
         if (unfinished_.size() > longest_line)
             unfinished_.clear();
     }
-    // What the library prints must not fill the pipe.
+    // Discard what the library prints: a full pipe would block it.
     while (child_.output && ::read(child_.output.get(), buffer.data(), buffer.size()) > 0)
         ;
 }
@@ -141,7 +143,7 @@ void NvmlFeed::take_line(std::string_view text) {
     try {
         line = parse_probe_line(text);
     } catch (const std::exception&) {
-        return; // the library may write anything to any descriptor
+        return; // the library can write anything to this descriptor
     }
     if (!line.result) {
         step_ = line.step;

@@ -1,5 +1,5 @@
 #pragma once
-/// A child process that reads NVML at an interval, because a driver's library may hang or crash.
+/// Reads NVML in a child process, because the library may hang or crash.
 
 #include "probes/start_child.h"
 
@@ -13,7 +13,7 @@
 
 namespace rekindle::doctor {
 
-/// The child is killed with the object. Not thread-safe.
+/// The constructor starts the child, the destructor kills it. Not thread-safe.
 class NvmlFeed {
   public:
     explicit NvmlFeed(const MonitorOptions& options);
@@ -21,11 +21,12 @@ class NvmlFeed {
     NvmlFeed(const NvmlFeed&) = delete;
     NvmlFeed& operator=(const NvmlFeed&) = delete;
 
-    /// The newest complete reading of each device. The first call waits for one, at most two seconds.
+    /// The newest complete reading of each device. Until there is one, each call waits up to two seconds for
+    /// it.
     const std::vector<ProbeResult>& newest();
-    /// Why the newest reading is missing or old; "" if it is neither.
+    /// Why there is no reading, or only an old one; "" if the newest reading is recent.
     std::string problem() const;
-    /// Whether this host has no NVML at all.
+    /// Whether the host has no NVML library.
     bool absent() const noexcept { return absent_; }
 
   private:
@@ -35,9 +36,9 @@ class NvmlFeed {
 
     std::chrono::milliseconds interval_;
     StartedChild child_;
-    std::string unfinished_; ///< the beginning of a line
-    std::string step_;       ///< the call that is in progress
-    std::string failure_;    ///< why the child ended
+    std::string unfinished_; ///< a line whose end has not arrived
+    std::string step_;       ///< the NVML call that the child started last
+    std::string failure_;    ///< why the child could not start, failed or ended
     bool absent_ = false;
     bool ended_ = false;
     std::chrono::steady_clock::time_point last_{};
@@ -45,9 +46,10 @@ class NvmlFeed {
     std::vector<ProbeResult> newest_;
 };
 
-/// Fills in what the feed says about one device.
+/// Fills `reading` with what the child reported for one device.
 void read_from_nvml(const ProbeResult& device, GpuReading& reading);
-/// The reasons in NVML's bit mask, without those that are not a limit ("idle", settings of the user).
+/// Names the reasons in NVML's bit mask. Leaves out "idle" and the user's own clock settings, which are no
+/// limits.
 std::vector<std::string> nvml_throttling(unsigned long long mask);
 
 } // namespace rekindle::doctor

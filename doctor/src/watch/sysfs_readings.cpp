@@ -14,14 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A file with one number, divided by `unit`.
+/// The number in the file, divided by `unit`.
 Fact<double> scaled(HostFiles& files, const std::string& path, double unit) {
     return derive<double>(files.number<std::int64_t>(path),
                           [unit](std::int64_t value) { return std::optional(double(value) / unit); });
 }
 
-/// The first of the files that can be read; otherwise the reason of the first.
-Fact<double> first_of(HostFiles& files, const std::vector<std::string>& paths, double unit) {
+/// The number in the first file that can be read. If none can, reports why the first one failed.
+Fact<double> scaled_first(HostFiles& files, const std::vector<std::string>& paths, double unit) {
     Fact<double> first;
     for (const std::string& path : paths) {
         Fact<double> one = scaled(files, path, unit);
@@ -33,7 +33,7 @@ Fact<double> first_of(HostFiles& files, const std::vector<std::string>& paths, d
     return first;
 }
 
-/// The hwmon folder of the device, "" if it has none.
+/// The device's hwmon folder; "" if it has none.
 std::string hwmon_of(HostFiles& files, const std::string& folder) {
     for (const std::string& name : files.names(folder + "/hwmon"))
         if (name.starts_with("hwmon"))
@@ -41,7 +41,7 @@ std::string hwmon_of(HostFiles& files, const std::string& folder) {
     return "";
 }
 
-/// The temperature with that label ("edge", "junction", "pkg").
+/// The temperature of the sensor with this label ("edge", "junction", "pkg").
 Fact<double> temperature_labeled(HostFiles& files, const std::string& hwmon, std::string_view label) {
     for (int i = 1; i <= 4; ++i) {
         const std::string file = fmt::format("{}/temp{}", hwmon, i);
@@ -89,7 +89,7 @@ void read_amdgpu(HostFiles& files, const std::string& folder, GpuReading& readin
     reading.memory_total = files.number<std::uint64_t>(folder + "/mem_info_vram_total");
     reading.temperature = scaled(files, hwmon + "/temp1_input", 1e3);
     reading.hotspot_temperature = temperature_labeled(files, hwmon, "junction");
-    reading.power = first_of(files, {hwmon + "/power1_average", hwmon + "/power1_input"}, 1e6);
+    reading.power = scaled_first(files, {hwmon + "/power1_average", hwmon + "/power1_input"}, 1e6);
     reading.power_limit = scaled(files, hwmon + "/power1_cap", 1e6);
     reading.core_clock = dpm_clock(files, hwmon + "/freq1_input", folder + "/pp_dpm_sclk");
     reading.memory_clock = dpm_clock(files, hwmon + "/freq2_input", folder + "/pp_dpm_mclk");
@@ -101,7 +101,8 @@ void read_amdgpu(HostFiles& files, const std::string& folder, GpuReading& readin
     reading.pcie_replays = files.number<std::uint64_t>(folder + "/pcie_replay_count");
 }
 
-/// Files named `prefix`REASON that contain 1.
+/// xe and i915 have one file for each reason, named `prefix` plus the reason, which contains 1 while the
+/// reason applies.
 Fact<std::vector<std::string>> intel_throttling(HostFiles& files, const std::string& folder,
                                                 std::string_view prefix) {
     const auto entries = files.list(folder);
@@ -129,7 +130,7 @@ Fact<double> power_from_energy(HostFiles& files, const std::string& hwmon, doubl
     if (!energy)
         return energy;
     if (!files.live() || !before)
-        return Fact<double>::failed("needs two readings of a running host", energy.source);
+        return Fact<double>::failed(needs_two_readings, energy.source);
     return {std::max(0.0, *energy - *before) / 1e6 / seconds, energy.source};
 }
 
@@ -147,15 +148,15 @@ void read_intel(HostFiles& files, const Gpu& gpu, double seconds, EarlierReading
         xe ? temperature_labeled(files, hwmon, "pkg") : scaled(files, hwmon + "/temp1_input", 1e3);
     reading.power = power_from_energy(files, hwmon, seconds, earlier);
     reading.power_limit = scaled(files, hwmon + "/power1_max", 1e6);
-    reading.core_clock = first_of(files,
-                                  {xe ? frequency + "/act_freq" : gt + "/rps_act_freq_mhz",
-                                   fmt::format("{}/drm/{}/gt_act_freq_mhz", folder, card)},
-                                  1);
+    reading.core_clock = scaled_first(files,
+                                      {xe ? frequency + "/act_freq" : gt + "/rps_act_freq_mhz",
+                                       fmt::format("{}/drm/{}/gt_act_freq_mhz", folder, card)},
+                                      1);
     reading.throttling = xe ? intel_throttling(files, frequency + "/throttle", "reason_")
                             : intel_throttling(files, gt, "throttle_reason_");
 }
 
-/// The busiest engine's share of the time between two readings of its clients.
+/// The load in percent between two readings: that of the busiest engine, summed over the engine's clients.
 std::optional<double> busiest(const std::map<std::pair<std::uint64_t, std::string>, EngineUse>& before,
                               const std::map<std::pair<std::uint64_t, std::string>, EngineUse>& now,
                               double seconds) {
@@ -183,7 +184,7 @@ Fact<double> load_from_clients(HostFiles& files, const Gpu& gpu, const EngineUse
     const auto before =
         std::exchange(earlier.engines, found == uses.end() ? decltype(earlier.engines){} : found->second);
     if (!files.live() || first)
-        return Fact<double>::failed("needs two readings of a running host", source);
+        return Fact<double>::failed(needs_two_readings, source);
     if (earlier.engines.empty())
         return Fact<double>::failed("no visible process uses the GPU", source);
     return derive<double>(Fact<int>(0, source),
@@ -203,15 +204,15 @@ Fact<std::vector<std::string>> throttling_of_metrics(std::string_view bytes, con
                                                                              : 0;
     if (offset == 0)
         return Reasons::failed(
-            fmt::format("layout {}.{} has no reasons that are the same for every GPU", format, content),
+            fmt::format("in layout {}.{} the meaning of the bits depends on the GPU", format, content),
             source);
     if (bytes.size() < offset + sizeof(std::uint64_t))
         return Reasons::failed("shorter than its layout", source);
     std::uint64_t status = 0;
-    std::memcpy(&status, bytes.data() + offset, sizeof status); // little-endian, as every host of amdgpu here
-    std::vector<std::string> reasons;
+    std::memcpy(&status, bytes.data() + offset, sizeof status); // the file and the host are little-endian
     if (status == ~std::uint64_t{0})
         return Reasons::failed("the firmware does not report it", source);
+    std::vector<std::string> reasons;
     for (const ThrottleBit& bit : throttle_bits)
         for (int i = bit.first; i <= bit.last; ++i)
             if ((status >> i & 1) != 0 && std::ranges::find(reasons, bit.reason) == reasons.end())

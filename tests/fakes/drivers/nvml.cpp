@@ -1,4 +1,5 @@
-/// NVML of GPUs at 0000:1a:00.0, 0000:1b:00.0, …: 24 GiB, of which process 4711 holds 6 GiB.
+/// A fake NVML with GPUs at 0000:1a:00.0, 0000:1b:00.0, …. Each has 24 GiB, of which process 4711 holds 6
+/// GiB.
 
 #include "behavior.h"
 
