@@ -23,7 +23,7 @@ ALLOWED = {
         'change of vpoc over {} sessions', 'change of range_pct over {} sessions', 'mean of value_area_width over {}',
         'value_area_width / its mean over {}', 'sample std of vpoc over {} sessions', '(vpoc - its mean over {}',
         'in all of the last {} sessions', 'more than {} files', 'has more than {} bytes', 'more than {} values',
-        'nested deeper than {} levels', 'The first {} things were marked', '{} probes before this one hung',
+        'nested deeper than {} levels', '{} probes before this one hung',
         ' bytes (torch.uint8)."', '{checks.STEPS} steps, loss', 'after {STEPS} training steps', '{STEPS} training steps changed',
     ],
     'beyond a limit far above 1': ['claims {} entries', 'claims an id of {} bytes', 'the pickle has {} bytes', '" units is wider', '" bytes of shared memory',

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <re2/re2.h>
 #include <set>
 
@@ -120,16 +121,46 @@ void merge(std::vector<Found> marks, std::vector<Found> claims, std::vector<Foun
     std::move(marks.begin(), marks.end(), std::back_inserter(found));
 }
 
-/// The GPUs that were named last, and where: "# for the 6800 XT" above a command.
+/// The GPUs named last before a block, and the line that names them, such as "# for the 6800 XT" above a
+/// command.
 struct NearestTargets {
     std::vector<const GfxTarget*> targets;
     std::size_t line = 0;
+
+    bool are_near(const Block& block) const { return !targets.empty() && block.line - line <= 3; }
 };
 
-/// What precedes a block: its heading, and the paragraph that introduces it.
+/// Finds out, block by block, which GPUs a setting is for and whether something is built there.
+class SettingContexts {
+  public:
+    SettingContexts(ContainerFile kind, const Subject& subject, const Knowledge& knowledge)
+        : dockerfile_(kind == ContainerFile::dockerfile), subject_(subject), knowledge_(knowledge) {}
+
+    /// `mentions` are the GPUs that the block names. Blocks must come in the order of the document.
+    SettingContext at(const Block& block, const std::vector<Mention>& mentions) {
+        if (is_building(block))
+            last_build_line_ = block.line;
+        SettingContext context{targets_of(mentions, knowledge_),
+                               dockerfile_ || (last_build_line_ && block.line - *last_build_line_ <= 16)};
+        if (!context.targets.empty())
+            nearest_ = {context.targets, block.line};
+        else
+            context.targets = nearest_.are_near(block) ? nearest_.targets : subject_.targets;
+        return context;
+    }
+
+  private:
+    bool dockerfile_;
+    const Subject& subject_;
+    const Knowledge& knowledge_;
+    std::optional<std::size_t> last_build_line_;
+    NearestTargets nearest_;
+};
+
+/// The heading above a block and the paragraph that introduces it.
 struct Introduction {
     std::string heading;
-    std::string paragraph; ///< the last one that is neither a heading nor code
+    std::string paragraph; ///< the last text under this heading that is not code
 
     void read(const Block& block) {
         if (!block.code && block.text.starts_with('#')) {
@@ -141,7 +172,7 @@ struct Introduction {
     }
 };
 
-/// Whether the text tells people not to do what follows at once.
+/// Whether the text ends with advice against what follows: "do not …", "instead of …".
 bool is_warning(std::string_view text) {
     static const RE2 warning(
         "(?i)(\\b(do not|don'?t|never|avoid|must not|should not|shouldn'?t|no need to|not necessary|stop "
@@ -150,8 +181,8 @@ bool is_warning(std::string_view text) {
     return RE2::PartialMatch({text.data(), text.size()}, warning);
 }
 
-/// Whether the document advises against the command or setting: in the same sentence, or in the words that
-/// introduce a block of code.
+/// Whether the document advises against the command or setting, in the same sentence or in the heading or
+/// paragraph that introduces its block of code.
 bool is_warned_against(const Found& one, const Block& block, const Introduction& introduction) {
     const bool does_something = one.mark.kind == "command" || one.mark.kind == "variable";
     if (!does_something || one.mark.verdict == Verdict::holds)
@@ -168,10 +199,28 @@ bool is_warned_against(const Found& one, const Block& block, const Introduction&
            (is_warning(words) || is_warning(introduction.heading));
 }
 
-/// In an image of its own, the system's Python and the profile belong to nobody else.
+/// Whether a Dockerfile may do this: in an image, nothing else uses the system's Python or the profile.
 bool is_harmless_in_an_image(const Found& one) {
     return one.mark.text.find("--break-system-packages") != std::string::npos ||
            one.mark.text.starts_with("> ");
+}
+
+std::vector<Mark> marks_of(std::vector<Found> found) {
+    std::vector<Mark> marks;
+    marks.reserve(found.size());
+    for (Found& one : found)
+        marks.push_back(std::move(one.mark));
+    if (marks.size() >= mark_limit) {
+        marks.resize(mark_limit);
+        marks.push_back({marks.back().line,
+                         "document",
+                         "…",
+                         Verdict::unknown,
+                         fmt::format("The review stopped after {} and did not read the rest.",
+                                     counted(mark_limit, "mark")),
+                         {}});
+    }
+    return marks;
 }
 
 } // namespace
@@ -187,26 +236,13 @@ std::vector<Mark> review_document(std::string_view document, const Knowledge& kn
     const Subject subject = subject_of(text, targets, knowledge);
     WheelReview wheels(knowledge);
     std::vector<Found> found;
-    std::size_t last_build_line = 0;
-    bool built = false;
+    SettingContexts contexts(kind, subject, knowledge);
     Introduction introduction;
-    NearestTargets nearest;
     for_each_block(text, [&](const Block& block) {
-        if (is_building(block)) {
-            built = true;
-            last_build_line = block.line;
-        }
         const std::vector<Mention> mentions = targets.mentions(block.text);
-        SettingContext context{targets_of(mentions, knowledge),
-                               kind == ContainerFile::dockerfile ||
-                                   (built && block.line - last_build_line <= 16)};
-        if (!context.targets.empty())
-            nearest = {context.targets, block.line};
-        else
-            context.targets = block.line - nearest.line <= 3 ? nearest.targets : subject.targets;
         std::vector<Found> marks;
         std::vector<Found> said;
-        variables.mark_variables(block, context, marks);
+        variables.mark_variables(block, contexts.at(block, mentions), marks);
         wheels.mark_pairs(block, subject.amd && !subject.nvidia, marks);
         mark_images(block, knowledge, marks);
         targets.mark_targets(block, mentions, marks);
@@ -224,20 +260,7 @@ std::vector<Mark> review_document(std::string_view document, const Knowledge& kn
         mark_services(text, found);
         std::ranges::stable_sort(found, {}, &Found::begin);
     }
-    std::vector<Mark> marks;
-    marks.reserve(found.size());
-    for (Found& one : found)
-        marks.push_back(std::move(one.mark));
-    if (marks.size() >= mark_limit) {
-        marks.resize(mark_limit);
-        marks.push_back({marks.back().line,
-                         "document",
-                         "…",
-                         Verdict::unknown,
-                         fmt::format("The first {} things were marked; the rest was not read.", mark_limit),
-                         {}});
-    }
-    return marks;
+    return marks_of(std::move(found));
 }
 
 } // namespace rekindle::doctor

@@ -12,7 +12,7 @@ std::vector<Mark> review(const std::string& text) {
     return review_document(text, embedded_knowledge());
 }
 
-/// The verdict on the first mark in that line; unknown with a failure if there is none.
+/// Returns the verdict of the first mark in that line; fails the test if there is none.
 Verdict verdict_in(const std::string& document, std::size_t line) {
     for (const Mark& mark : review(document))
         if (mark.line == line)
@@ -160,6 +160,9 @@ TEST(Targets, TheNearestGpuIsMeant) {
         EXPECT_NE(mark.verdict, Verdict::harmful) << mark.line << ": " << mark.reason;
     for (const Mark& mark : review("built for gfx940 and gfx941"))
         EXPECT_EQ(mark.verdict, Verdict::unknown) << mark.text;
+    EXPECT_EQ(verdict_in("export HSA_OVERRIDE_GFX_VERSION=10.3.0\n\nThis makes the RX 5700 XT train.\n", 1),
+              Verdict::harmful)
+        << "no GPU is named before the first lines, so the document's GPU is meant";
 }
 
 } // namespace
