@@ -25,7 +25,7 @@ TEST(DoctorReview, HarmfulComesFirstAndEachStatementOnce) {
         "a.md", "gfx1100\n\nexport HIPBLAS_LAYER=1\n\nrm -rf /opt/rocm\n\ngfx1100\n\nrm -rf /opt/rocm\n");
     EXPECT_EQ(finished.status, 1);
     EXPECT_TRUE(finished.output.starts_with("5 items checked, 3 statements: 2 harmful, 1 no effect, 2 true.\n"
-                                            "Do not follow: rm -rf /opt/rocm (lines 5, 9)\n-v: "))
+                                            "Do not follow: rm -rf /opt/rocm (lines 5, 9)\n-v shows "))
         << finished.output;
     EXPECT_LT(position(finished, "Harmful\n  lines 5, 9: rm -rf /opt/rocm\n"),
               position(finished, "Without effect\n  line 3: HIPBLAS_LAYER=1\n"));

@@ -70,7 +70,7 @@ TEST(DoctorWatch, WritesCsvWithEmptyFieldsForWhatIsUnknown) {
     EXPECT_TRUE(contains(row, "Z,0.000,0,0000:03:00.0,Radeon RX 5600 XT,97,,,,,148.25,,,,,,,")) << row;
     const Finished again = watch({"--root", host.root(), "--count", "1", "--csv", file});
     EXPECT_EQ(again.status, 2);
-    EXPECT_TRUE(contains(again.errors, "the file exists")) << again.errors;
+    EXPECT_TRUE(contains(again.errors, "the file already exists")) << again.errors;
     const Finished piped = watch({"--root", host.root(), "--count", "1", "--csv", "-"});
     EXPECT_TRUE(piped.output.starts_with(header + "\n")) << piped.output;
 }

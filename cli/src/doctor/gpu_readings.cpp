@@ -99,14 +99,14 @@ std::vector<std::pair<std::string, std::string>> missing_of(const GpuReading& re
 } // namespace
 
 std::string header_of_rows() {
-    return "GPU load  memory GiB    °C  hot  W / limit  core MHz  mem MHz  limited by  processes";
+    return "GPU load  memory GiB    °C  hot  W / limit  core MHz  mem MHz  limited by          processes";
 }
 
 std::string render_row(std::size_t index, const GpuReading& reading) {
     std::string limited = reading.throttling ? joined(*reading.throttling, ", ") : "-";
     if (limited.empty())
         limited = "nothing";
-    return fmt::format("{:>3} {:>4} {:>5} / {:<5} {:>4} {:>4} {:>4} / {:<4} {:>8} {:>7}  {}  {}", index,
+    return fmt::format("{:>3} {:>4} {:>5} / {:<5} {:>4} {:>4} {:>4} / {:<4} {:>8} {:>7}  {:<18}  {}", index,
                        reading.load ? or_dash(reading.load) + "%" : "-", gibibytes(reading.memory_used),
                        gibibytes(reading.memory_total), or_dash(reading.temperature),
                        or_dash(reading.hotspot_temperature), or_dash(reading.power),

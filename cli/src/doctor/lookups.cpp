@@ -86,11 +86,11 @@ class Footnotes {
     std::vector<std::string> notes_;
 };
 
-/// Marks with the same judgment.
+/// Marks with the same verdict and reason, which are shown together.
 struct Statement {
     const Mark* first = nullptr;
     std::vector<std::size_t> lines;
-    std::vector<std::string_view> texts; ///< different ones, in the order of the document
+    std::vector<std::string_view> texts; ///< without repetitions, in the order of the document
 };
 
 constexpr std::array<std::pair<Verdict, std::string_view>, 5> verdict_headings{
@@ -126,7 +126,7 @@ std::string lines_of(const Statement& statement, std::size_t limit) {
                : fmt::format("{} and {} more", text, statement.lines.size() - shown);
 }
 
-/// Up to the first ". " that ends a sentence.
+/// The first sentence. A ". " before a lowercase letter, as in "e.g. this", does not end it.
 std::string_view first_sentence(std::string_view text) {
     for (std::size_t at = text.find(". "); at != std::string_view::npos; at = text.find(". ", at + 1))
         if (at + 2 < text.size() && (text[at + 2] < 'a' || text[at + 2] > 'z'))
@@ -134,7 +134,8 @@ std::string_view first_sentence(std::string_view text) {
     return text;
 }
 
-/// The documents that are reviewed are long, so a true statement takes one line, and a reason one sentence.
+/// Reviewed documents are long, so without -v a true statement takes one line, and a reason one sentence
+/// unless the statement is harmful.
 std::string render_statement(const Statement& statement, const ScreenOptions& options) {
     constexpr std::size_t shortest = 24;
     const bool brief = !options.verbose;
@@ -157,7 +158,7 @@ std::string render_statement(const Statement& statement, const ScreenOptions& op
     return text;
 }
 
-/// Three lines: how many of what, the worst, and where to look next.
+/// Three lines: how many statements of each verdict, the worst one, and what -v adds.
 std::string summary_of(const std::vector<Mark>& marks, const std::vector<Statement>& statements,
                        const ScreenOptions& options) {
     const auto worst = std::ranges::find_if(verdict_headings, [&](const auto& one) {
@@ -175,7 +176,7 @@ std::string summary_of(const std::vector<Mark>& marks, const std::vector<Stateme
                               shortened(fmt::format("{} ({})", example->texts.front(), lines_of(*example, 3)),
                                         std::max<std::size_t>(options.width, 40) - 16));
     return text + (options.verbose ? "Each judgment has its evidence in brackets.\n"
-                                   : "-v: whole, with all lines and evidence.\n");
+                                   : "-v shows all lines, whole reasons and the evidence.\n");
 }
 
 } // namespace

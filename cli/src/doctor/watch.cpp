@@ -26,8 +26,8 @@ namespace {
 using namespace doctor;
 using Clock = std::chrono::steady_clock;
 
-/// A new file, or standard output. A reading is on the disk as soon as it has been taken, so that it
-/// survives what ends the run.
+/// Writes rows to a new file or to standard output, and flushes each one, so that the readings survive a
+/// crash of the run. (AtomicFile would lose them.)
 class CsvOutput {
   public:
     CsvOutput(std::string path, Stream& output) : path_(std::move(path)), output_(output) {
@@ -48,7 +48,9 @@ class CsvOutput {
   private:
     void open() {
         if (std::filesystem::exists(path_))
-            throw usage_error("the file exists").at("--csv " + path_).expected("the name of a new file");
+            throw usage_error("the file already exists")
+                .at("--csv " + path_)
+                .expected("the name of a new file");
         file_.open(path_);
         if (!file_)
             throw usage_error(fmt::format("cannot be written: {}", std::strerror(errno)))
@@ -61,7 +63,8 @@ class CsvOutput {
     std::ofstream file_;
 };
 
-/// Rows below the output of a command, which may stand anywhere on its line.
+/// Shows rows below the command's output. The command may have left the cursor anywhere in a line; drawing
+/// and erasing put it back there.
 class LiveView {
   public:
     explicit LiveView(Stream& stream) : stream_(stream) {}
@@ -69,7 +72,7 @@ class LiveView {
     void erase() {
         if (!std::exchange(shown_, false))
             return;
-        stream_.write("\0337\033[E\033[J\0338"); // all that is below the line of the cursor
+        stream_.write("\0337\033[E\033[J\0338"); // clears everything below the cursor's line
         stream_.flush();
     }
     void draw(const std::vector<std::string>& rows) {
@@ -77,7 +80,7 @@ class LiveView {
         const std::size_t width = stream_.current_width();
         std::string text;
         for (std::size_t i = 0; i < rows.size(); ++i)
-            text += "\033D"; // down, in the same column; scrolls at the bottom of the screen
+            text += "\033D"; // moves down in the same column; scrolls at the bottom of the screen
         text += fmt::format("\033[{}A\0337", rows.size());
         for (const std::string& row : rows)
             text += "\033[E\033[K" + cut(row, width);
@@ -118,7 +121,7 @@ class Watch {
         return std::chrono::milliseconds(static_cast<int>(line.number("interval", 1) * 1000));
     }
 
-    /// Whether the last reading had a GPU.
+    /// Whether the last reading found a GPU.
     bool sees_gpus() const noexcept { return sees_gpus_; }
     bool finished() const noexcept { return count_ > 0 && taken_ >= count_; }
     void hide() { view_.erase(); }

@@ -1,5 +1,5 @@
 #pragma once
-/// rekindle doctor --watch: readings of the GPUs on the terminal and as CSV.
+/// rekindle doctor --watch: shows readings of the GPUs on the terminal and writes them as CSV.
 
 #include "../commands/commands.h"
 
@@ -7,8 +7,9 @@
 
 namespace rekindle::cli {
 
-/// Reads the GPUs until Ctrl-C, until --count readings, or while the command after `--` runs. Returns the
-/// shell status of the command; success without one.
+/// Reads the GPUs until Ctrl-C, until --count readings are taken, or until the command after `--` ends.
+/// Returns the command's exit status, or 128 plus the number of the signal that ended it. Without a command,
+/// returns success, or `failed` if there is no GPU.
 ExitStatus watch_gpus(Context& context, const doctor::Knowledge& knowledge);
 
 } // namespace rekindle::cli

@@ -120,11 +120,12 @@ std::vector<OptionSpec> watch_rows() {
          .kind = ValueKind::flag,
          .group = watching,
          .brief = "Show load, memory, heat, power and clocks of the GPUs",
-         .detail = "Until Ctrl-C, or while the command after -- runs, whose exit status it returns. On a "
-                   "terminal one row for each GPU is refreshed in place, below the output of the command; "
-                   "otherwise lines are printed. Also shows what limits the clocks, the processes that hold "
-                   "memory, and new errors in the kernel log. A value that the driver does not report is "
-                   "empty, with the reason once. A summary follows.",
+         .detail = "Runs until Ctrl-C, or while the command after -- runs, and then returns the command's "
+                   "exit status. On a terminal, one row for each GPU is refreshed in place below the "
+                   "command's output; otherwise each reading is a line. Also shows what limits the clocks, "
+                   "which processes hold memory, and new errors in the kernel log. A value that the driver "
+                   "does not report is left out or shown as -, and the reason is printed once. Ends with a "
+                   "summary.",
          .example = "--watch --csv gpu.csv -- python train.py",
          .commands = doctor_alone,
          .not_with =
@@ -145,7 +146,7 @@ std::vector<OptionSpec> watch_rows() {
          .range = {.low = 0.1, .high = 3600},
          .group = watching,
          .brief = "Time between two readings",
-         .detail = "A reading takes some milliseconds of CPU time for each process of the host.",
+         .detail = "A reading takes about 0.1 ms of CPU time for each process on the host.",
          .example = "--watch --interval 0.5",
          .commands = doctor_alone,
          .default_text = "1"},

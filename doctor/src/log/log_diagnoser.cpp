@@ -121,8 +121,8 @@ struct LogDiagnoser::Weighed {
     std::size_t last = 0; ///< index of the last line that supports it
     bool note = false;    ///< supported by harmless lines only
 
-    /// Whether a text proves the cause, a known fact agrees with a strong message, or strong messages in two
-    /// lines lead to it. The words of a log alone are no fact.
+    /// Whether a decisive message proves the cause, a known fact supports a strong message, or two lines have
+    /// strong messages. What the log itself says does not count as a known fact.
     bool corroborated() const {
         std::set<std::size_t> lines;
         for (const Support& one : support) {

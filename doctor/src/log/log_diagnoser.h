@@ -11,8 +11,8 @@
 /// noticed; a candidate that they have is a note and comes after everything else. What a run survived
 /// (outcome.h) is noticed too, and leads to no cause, unless it is lasting; a cause that the facts rule out
 /// (`unless`) is not named either. The first cause is marked as the primary one only if it has a clear lead
-/// and is corroborated: a decisive text, a strong message with which a known fact agrees, or strong messages
-/// in two lines.
+/// and is corroborated: by a decisive message, by a strong message that a known fact supports, or by strong
+/// messages in two lines.
 
 #include "conditions/evaluate.h"
 #include "log/line_patterns.h"

@@ -63,7 +63,7 @@ std::string months(double count) {
     return count < 1 ? "less than one month" : fmt::format("{:.1f} months", count);
 }
 
-/// "(after resale and electricity)", or which of them are not counted.
+/// Says in parentheses whether electricity and resale are counted.
 std::string what_is_counted(const CostFigures& figures) {
     const bool electricity = figures.electricity_per_hour() > 0;
     const bool resale = figures.resale > 0;
@@ -75,7 +75,8 @@ std::string what_is_counted(const CostFigures& figures) {
     return "(electricity and resale are not counted)";
 }
 
-/// After how many hours a card has cost as much as rented ones; nothing if it never has.
+/// Hours after which a card has cost as much as renting at `rented` dollars an hour. Nothing if electricity
+/// alone costs at least as much as renting.
 std::optional<double> break_even_hours(double cost, const CostFigures& figures, double rented) {
     const double saved = rented - figures.electricity_per_hour();
     return saved > 0 ? std::optional(std::max(0.0, cost - figures.resale) / saved) : std::nullopt;
@@ -94,7 +95,7 @@ std::string cloud_arithmetic(const Alternative& cloud, const CostFigures& figure
                                  : "; --hours-per-month gives the cost of a month");
     const auto break_even = break_even_hours(figures.price, figures, cloud.price_per_hour);
     if (!break_even)
-        return text + "; the electricity of a card alone costs as much";
+        return text + "; electricity for a card of your own costs at least as much";
     text += fmt::format("; a card of {} costs as much as {:.0f} h of it", dollars(figures.price),
                         std::ceil(*break_even));
     if (hours > 0)
@@ -126,15 +127,15 @@ std::string card_arithmetic(const Alternative& card, const CostFigures& figures,
         return fmt::format("{}: never cheaper than {} at {}/h, which costs less than the electricity", what,
                            cloud->title, dollars(cloud->price_per_hour));
     const std::string against =
-        fmt::format("{} as much as {:.0f} h of {} at {}/h ({})", what, std::ceil(*break_even), cloud->title,
-                    dollars(cloud->price_per_hour), cloud->priced);
+        fmt::format("{} pays off after {:.0f} h, compared with {} at {}/h ({})", what, std::ceil(*break_even),
+                    cloud->title, dollars(cloud->price_per_hour), cloud->priced);
     const double hours = figures.card_hours();
     return hours > 0 ? fmt::format("{}: {} at {:.4g} h a month {}", against, months(*break_even / hours),
                                    hours, what_is_counted(figures))
                      : against;
 }
 
-/// What the measured steps say about the CPU and the card.
+/// Compares the measured step times of the CPU and the card; "" unless both are given.
 std::string step_arithmetic(const CostFigures& figures) {
     if (figures.cpu_step <= 0 || figures.card_step <= 0)
         return "";

@@ -96,6 +96,7 @@ bool is_denied(std::string_view text, std::size_t begin, std::size_t end) {
            RE2::PartialMatch({rest.data(), rest.size()}, after);
 }
 
+/// Whether the block or its heading mentions one of the subjects that the claim needs there.
 bool is_under(const Claim& claim, const std::string& text, const std::string& heading) {
     return claim.under.empty() || std::ranges::any_of(claim.under, [&](const std::string& pattern) {
                const RE2 expression(pattern, claim_options());
@@ -132,9 +133,8 @@ void ClaimFinder::mark_claims(const Block& block, const std::string& heading, co
     std::vector<std::size_t> marked_lines;
     for (const std::size_t index : patterns_->matching(block.text)) {
         const auto& [claim, expression] = patterns_->patterns[index];
-        if (!std::binary_search(scope.begin(), scope.end(),
-                                claim) || // both are in the order of the knowledge
-            !is_under(*claim, block.text, heading))
+        // The scope is sorted by address: its claims keep the knowledge's order.
+        if (!std::binary_search(scope.begin(), scope.end(), claim) || !is_under(*claim, block.text, heading))
             continue;
         if (claim != last_claim)
             marked_lines.clear();

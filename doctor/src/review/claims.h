@@ -21,7 +21,7 @@ class ClaimFinder {
     using Scope = std::vector<const Claim*>;
     Scope scope_of(std::string_view document) const;
     /// Marks every claim of the block that is in scope and not denied there, each claim once per line.
-    /// `heading`: that of the block, "" for none. Time is linear in the block's length.
+    /// `heading` is the one above the block, "" if there is none. Time is linear in the block's length.
     void mark_claims(const Block& block, const std::string& heading, const Scope& scope,
                      std::vector<Found>& found) const;
     /// The claims that have a pattern matching somewhere in the text, in the knowledge's order.

@@ -37,7 +37,7 @@ std::size_t indentation(std::string_view line) {
     return std::min(line.find_first_not_of(' '), line.size());
 }
 
-/// A value of a service and where it stands.
+/// A value of a service, with its line.
 struct Value {
     std::string text;
     Line line;
@@ -45,7 +45,7 @@ struct Value {
 
 struct Service {
     Line name;
-    std::map<std::string, std::vector<Value>> values; ///< key of the service → what is below it
+    std::map<std::string, std::vector<Value>> values; ///< key → its value, or the lines nested below it
 
     const Value* first(const std::string& key) const {
         const auto found = values.find(key);
@@ -72,7 +72,8 @@ std::pair<std::string, std::string> key_and_value(std::string_view text) {
     return {std::string(trim(text.substr(0, colon))), std::string(trim(text.substr(colon + 1)))};
 }
 
-/// Reads the services below each line "services:", by their indentation.
+/// Finds the services below each line "services:". Only indentation separates them: the document need not be
+/// valid YAML.
 class ServiceReader {
   public:
     std::vector<Service> read(std::string_view document) {
@@ -140,7 +141,8 @@ void mark_line(const Line& line, Verdict verdict, std::string reason, std::vecto
     found.push_back(std::move(one));
 }
 
-/// Mebibytes of "64m", "'64mb'", "1gb", "67108864"; empty for anything else, such as a variable.
+/// Converts "64m", "'64mb'", "1gb" or "67108864" (bytes) to MiB. Returns nothing for other texts, such as a
+/// variable.
 std::optional<double> mebibytes(std::string_view text) {
     double number = 0;
     std::string unit;
@@ -153,7 +155,7 @@ std::optional<double> mebibytes(std::string_view text) {
                            : number / (1024 * 1024);
 }
 
-constexpr double smallest_shared_memory = 256; ///< MiB
+constexpr double smallest_shared_memory = 256; ///< MiB; training needs at least this much
 
 void mark_shared_memory(const Service& service, std::vector<Found>& found) {
     const Value* size = service.first("shm_size");
@@ -187,8 +189,8 @@ void mark_amd_service(const Service& service, std::vector<Found>& found) {
         if (const Value* request = service.containing(key, key == std::string_view("gpus") ? "." : "nvidia"))
             mark_line(
                 request->line, Verdict::wrong,
-                "This asks for NVIDIA's GPUs. An AMD GPU reaches the container through devices: /dev/kfd "
-                "and /dev/dri.",
+                "This requests an NVIDIA GPU; an AMD GPU reaches the container through devices: /dev/kfd and "
+                "/dev/dri.",
                 found);
 }
 
@@ -203,7 +205,7 @@ void mark_service(const Service& service, std::vector<Found>& found) {
         mark_amd_service(service, found);
 }
 
-/// Writes "NAME=" over "NAME " or "NAME:".
+/// Replaces the separator after the name by "=".
 void assign(std::string& document, const Line& line, std::string_view name, char separator) {
     const std::size_t end =
         static_cast<std::size_t>(name.data() - line.text.data()) + line.begin + name.size();

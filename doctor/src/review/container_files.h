@@ -1,5 +1,5 @@
 #pragma once
-/// Dockerfiles and compose files, whole or quoted in a document.
+/// Reads Dockerfiles, and compose files that are a whole document or quoted in one.
 
 #include "found.h"
 
@@ -11,14 +11,14 @@ namespace rekindle::doctor {
 
 enum class ContainerFile { none, dockerfile, compose };
 
-/// What the document is or, for compose, contains.
+/// Whether the document is a Dockerfile, or is or contains a compose file.
 ContainerFile container_file_in(std::string_view document);
 
-/// The document with "ENV NAME value" and "NAME: value" written as "NAME=value", so that they are read as
-/// settings. Every other byte keeps its place.
+/// Rewrites "ENV NAME value" and "NAME: value" to "NAME=value", the form in which the review recognizes
+/// settings. The length and all other bytes stay the same.
 std::string with_assignments(std::string_view document, ContainerFile kind);
 
-/// Marks what the services of a compose file get of the GPU: devices, reservations, shared memory.
+/// Judges whether each service of a compose file gets the devices and the shared memory that its GPU needs.
 void mark_services(std::string_view document, std::vector<Found>& found);
 
 } // namespace rekindle::doctor

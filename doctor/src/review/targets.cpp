@@ -83,7 +83,8 @@ Mention architecture_at(std::string_view text, std::size_t at) {
     return mention;
 }
 
-/// Targets that LLVM has or had, of GPUs that nobody trains on or can buy. Source: LLVM, AMDGPUUsage.
+/// Targets that LLVM knows or knew, but whose GPUs are unsold or unfit for training, so that the doctor's
+/// table omits them. Source: LLVM, AMDGPUUsage.
 constexpr std::array<std::string_view, 22> other_targets{
     "gfx600", "gfx601", "gfx602",  "gfx700",  "gfx701",  "gfx702", "gfx703", "gfx704",
     "gfx705", "gfx801", "gfx802",  "gfx805",  "gfx810",  "gfx902", "gfx904", "gfx909",
@@ -174,7 +175,7 @@ Judgment TargetFinder::judge_name(const std::string& gfx) const {
     const GfxTarget* target = knowledge_.gfx(gfx);
     if (target == nullptr && std::ranges::find(other_targets, gfx) != other_targets.end())
         return {Verdict::unknown,
-                fmt::format("{} is a target of LLVM without a GPU in the doctor's table.", gfx),
+                fmt::format("{} is a target of LLVM, but the doctor's table has no GPU with it.", gfx),
                 {{"documentation", "llvm.org/docs/AMDGPUUsage.html", "table of processors"}}};
     if (target == nullptr)
         return {knowledge_.gfx_targets.empty() ? Verdict::unknown : Verdict::wrong,

@@ -146,7 +146,7 @@ Judgment judge_variable(const EnvironmentVariable& variable, std::string_view na
             Verdict::no_effect,
             sentences({"Read when something is built, not when it runs", variable.meaning, variable.advice}),
             variable.evidence};
-    // A value that another variable supplies is not known.
+    // The value is unknown if it comes from another variable ("${GFX}").
     if (name.starts_with("HSA_OVERRIDE_GFX_VERSION") && !value.empty() && value.front() != '$' &&
         !context.targets.empty())
         return judge_override_on(value, context.targets, knowledge);

@@ -91,7 +91,8 @@ std::optional<Judgment> judge_install_from_pypi(const TorchInstall& install, boo
         {"source", "pytorch/pytorch v2.6.0 torch/cuda/__init__.py:310", ""},
         {"documentation", "pytorch.org, Start Locally", "the default wheel for Linux is built for CUDA"}};
     const auto extra = index_of(install.extra_index, knowledge);
-    // PyPI's torch is for CUDA too, and has no version such as 2.5.1+rocm6.2.
+    // No ambiguity: PyPI's torch is also built for CUDA, and only this index has versions such
+    // as 2.5.1+rocm6.2.
     const bool only_one_fits = extra && (extra->id.starts_with("cu") || !install.local.empty());
     const bool depends_on_a_variable = install.extra_index.find('$') != std::string::npos;
     if (only_one_fits || depends_on_a_variable || (extra && extra->nightly))
@@ -136,8 +137,8 @@ std::vector<std::string_view> cells_of(std::string_view row) {
     return cells;
 }
 
-/// Whether the version belongs to another package: "flash_attn-2.6.2+cu123torch2.3",
-/// "xformers==0.0.27+cu121".
+/// Whether the text before a version names another package than torch, as in "flash_attn-2.6.2+cu123torch2.3"
+/// and "xformers==0.0.27+cu121".
 bool names_another_package(std::string_view before) {
     static const RE2 package("(?i)([a-z][a-z0-9_]*)(?:-|==|~=|>=|@)$");
     std::string name;

@@ -189,7 +189,7 @@ class Ticker {
   public:
     explicit Ticker(const RunRequest& request) : request_(request) {}
 
-    /// At most `longest`.
+    /// Time until the next tick, at most `longest`.
     std::chrono::milliseconds until_next(std::chrono::milliseconds longest) const {
         if (request_.tick.count() == 0)
             return longest;

@@ -41,7 +41,7 @@ constexpr std::array systems{
     SystemRow{"an unnamed system", "", "", "", "", ""},
 };
 
-/// Fewer GPUs and wheels are combined with these, so that the test stays fast.
+/// These are combined with fewer GPUs and wheels than `systems`, so that the test stays fast.
 constexpr std::array further_systems{
     SystemRow{"Pop!_OS", "linux", "pop", "24.04", "apt", "none"},
     SystemRow{"Red Hat", "linux", "rhel", "9.4", "dnf", "none"},
@@ -202,10 +202,6 @@ void add_vulkan(MatrixHost& host, bool works) {
             vulkan.drivers.back().library_exists = {true, source};
         }
 }
-
-} // namespace
-
-namespace {
 
 void add_further_hosts(std::vector<MatrixHost>& hosts) {
     const std::array cards{gpu_rows()[0], gpu_rows()[4], gpu_rows()[7], gpu_rows()[8]};

@@ -171,7 +171,8 @@ struct Claim : Entry {
     /// RE2; any of them may match, in one line of the text or in a paragraph.
     std::vector<std::string> patterns;
     std::vector<std::string> about; ///< RE2: what the document must mention, any of them; empty: anything
-    /// RE2: what the block with the claim or its heading must mention, any of them; empty: anything.
+    /// RE2: the block with the claim, or the heading above it, must match one of these; empty: always
+    /// applies.
     std::vector<std::string> under;
     std::string says;    ///< the claim in our words
     std::string verdict; ///< "true", "false", "harmful", "no-effect", "unknown"

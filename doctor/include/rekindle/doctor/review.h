@@ -57,17 +57,17 @@ struct Option {
     std::vector<Backing> evidence;
     std::string checked;
 };
-/// The user's figures; 0: not given. Money is in US dollars.
+/// The user's figures; 0 means not given. Money is in US dollars.
 struct CostFigures {
-    double hours_per_month = 0; ///< of training, on the CPU if both step times are given, else on a card
-    double price = 0;           ///< of a card
-    double resale = 0;          ///< what the card will be sold for
-    double watts = 0;           ///< of the computer while it trains on the card
-    double per_kilowatt_hour = 0;
-    double cpu_step = 0;  ///< seconds of one training step on the CPU
-    double card_step = 0; ///< seconds of the same step on the card
+    double hours_per_month = 0;   ///< training hours: on the CPU if both step times are given, else on a card
+    double price = 0;             ///< price of the card
+    double resale = 0;            ///< what the card will be sold for
+    double watts = 0;             ///< power of the computer while it trains on the card
+    double per_kilowatt_hour = 0; ///< price of electricity
+    double cpu_step = 0;          ///< seconds of one training step on the CPU
+    double card_step = 0;         ///< seconds of the same step on the card
 
-    /// Hours a month on a card.
+    /// Training hours per month on a card.
     double card_hours() const noexcept {
         return cpu_step > 0 && card_step > 0 ? hours_per_month * card_step / cpu_step : hours_per_month;
     }

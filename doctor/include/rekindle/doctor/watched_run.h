@@ -17,10 +17,11 @@ struct RunRequest {
     std::chrono::milliseconds silence{0};
     /// Copies the command's standard output to this program's standard error.
     bool output_to_errors = false;
-    /// run_watched() calls `on_tick` this often, first when the command has started. 0: never.
+    /// Time between calls of `on_tick`; run_watched() makes the first call when the command has started. 0:
+    /// never.
     std::chrono::milliseconds tick{0};
     std::function<void()> on_tick = {};
-    std::function<void()> before_output = {}; ///< called before output of the command is copied
+    std::function<void()> before_output = {}; ///< called whenever output of the command is about to be copied
 };
 
 /// How a command ended.
