@@ -1,3 +1,4 @@
+#include "reading/parquet/value_decoder.h"
 #include "table_files.h"
 
 #include <rekindle/base/file.h>
@@ -60,6 +61,23 @@ TEST(Parquet, MissingValuesAreRejectedWithTheNumberOfTheirRow) {
     EXPECT_EQ(result.rejected[0].line, 4U);
     EXPECT_EQ(result.rejected[28].line, 200U);
     EXPECT_THAT(result.rejected[0].reason, HasSubstr("volume is missing"));
+}
+
+// As a signed integer of 32 bits, which is what DELTA_BINARY_PACKED stores, 3,000,000,000 is negative.
+TEST(Parquet, UnsignedIntegersKeepTheirHighestBitInEveryEncoding) {
+    parquet::Column column;
+    column.physical = parquet::Physical::int32;
+    column.logical = parquet::Logical::unsigned_integer;
+    const std::string plain("\x00\x5E\xD0\xB2", 4);
+    // Blocks of 128 in 4 parts, 1 value, and -1,294,967,296 in zigzag coding.
+    const std::string deltas("\x80\x01\x04\x01"
+                             "\xFF\x87\xFD\xD2\x09");
+    for (const auto& [encoding, bytes] : {std::pair(parquet::Encoding::plain, plain),
+                                          std::pair(parquet::Encoding::delta_binary_packed, deltas)}) {
+        parquet::Value value;
+        parquet::make_decoder(column, encoding, bytes, 1)->read({&value, 1});
+        EXPECT_EQ(value.bits, 3'000'000'000U) << static_cast<int>(encoding);
+    }
 }
 
 TEST(Parquet, MemoryBoundedReadingGivesTheSameBars) {

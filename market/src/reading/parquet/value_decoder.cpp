@@ -33,17 +33,21 @@ std::size_t width_of(const Column& column) {
     }
 }
 
+/// Extends a value of 32 bits, with its sign if it is a signed integer.
+std::uint64_t widen(std::uint32_t value, const Column& column) {
+    const bool is_signed = column.physical == Physical::int32 && column.logical != Logical::unsigned_integer;
+    return is_signed ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)}) : value;
+}
+
 std::uint64_t load(const char* bytes, const Column& column) {
     std::uint64_t wide = 0;
     if (width_of(column) == 8) {
         std::memcpy(&wide, bytes, 8);
         return wide;
     }
-    std::int32_t narrow = 0;
+    std::uint32_t narrow = 0;
     std::memcpy(&narrow, bytes, 4);
-    return column.physical == Physical::int32 && column.logical != Logical::unsigned_integer
-               ? static_cast<std::uint64_t>(static_cast<std::int64_t>(narrow))
-               : static_cast<std::uint32_t>(narrow);
+    return widen(narrow, column);
 }
 
 std::string_view take(std::string_view& bytes, std::size_t count) {
@@ -117,7 +121,7 @@ class PlainBytes final : public ValueDecoder {
     std::string_view bytes_;
 };
 
-/// The first bytes of all numbers, then their second bytes, and so on.
+/// BYTE_STREAM_SPLIT: the first bytes of all numbers, then their second bytes, and so on.
 class SplitNumbers final : public ValueDecoder {
   public:
     SplitNumbers(const Column& column, std::string_view bytes) : column_(column), bytes_(bytes) {
@@ -171,7 +175,7 @@ class Deltas {
         value_ += smallest_ + bits_.bits(widths_[part_ - 1]);
         return value_;
     }
-    /// What follows after all values were read.
+    /// The bytes after the differences. Precondition: all values were read.
     std::string_view rest() {
         bits_.skip_bits(part_left_ * (part_ > 0 ? widths_[part_ - 1] : 0u));
         return bits_.rest();
@@ -202,24 +206,22 @@ class Deltas {
 
 class DeltaNumbers final : public ValueDecoder {
   public:
-    DeltaNumbers(const Column& column, std::string_view bytes)
-        : narrow_(column.physical == Physical::int32), deltas_(bytes) {}
+    DeltaNumbers(const Column& column, std::string_view bytes) : column_(column), deltas_(bytes) {}
     void read(std::span<Value> values) override {
         for (Value& value : values) {
             const std::uint64_t number = deltas_.next();
-            value.bits =
-                narrow_
-                    ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(number)))
-                    : number;
+            value.bits = column_.physical == Physical::int32
+                             ? widen(static_cast<std::uint32_t>(number), column_)
+                             : number;
         }
     }
 
   private:
-    bool narrow_;
+    const Column& column_;
     Deltas deltas_;
 };
 
-/// All numbers of a list of lengths at the beginning of `bytes`, which then begins after them.
+/// Reads the lengths at the beginning of `bytes` and removes them from it.
 std::vector<std::uint32_t> read_lengths(std::string_view& bytes, std::size_t count) {
     Deltas deltas(bytes);
     if (deltas.count() != count)
@@ -255,7 +257,8 @@ class DeltaLengthBytes final : public ValueDecoder {
     std::size_t position_ = 0;
 };
 
-/// Each text is the beginning of its predecessor, of a given length, and a suffix.
+/// DELTA_BYTE_ARRAY: each text is stored as the length of the prefix that it shares with its predecessor, and
+/// a suffix.
 class DeltaBytes final : public ValueDecoder {
   public:
     DeltaBytes(std::string_view bytes, std::size_t count)
@@ -267,7 +270,7 @@ class DeltaBytes final : public ValueDecoder {
         for (Value& value : values) {
             const std::size_t prefix = prefixes_[position_++];
             if (prefix > previous_.size())
-                throw Damage{"a page has a text that continues a shorter one"};
+                throw Damage{"a page has a text whose prefix is longer than the text before it"};
             if (prefix + value.bytes.size() > longest_text)
                 throw Unsupported{"a text is longer than 16 KiB"};
             previous_.resize(prefix);
