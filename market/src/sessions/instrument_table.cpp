@@ -25,7 +25,7 @@ Error instrument_error(const std::string& where, const YAML::Mark& mark, std::st
     return usage_error(std::move(what)).at(fmt::format("{}:{}", where, mark.line + 1));
 }
 
-/// The entries of one instrument. Throws Error (usage) with file and line.
+/// Reads the keys of one instrument. Throws Error (usage) with file and line.
 class InstrumentReader {
   public:
     InstrumentReader(const YAML::Node& node, const std::string& where) : node_(node), where_(where) {}
@@ -58,8 +58,8 @@ class InstrumentReader {
         return value == "true";
     }
     int minute(const char* key) const {
-        const auto value = minute_of(text(key));
-        if (!value)
+        const auto value = parse_minute(text(key));
+        if (!value || *value == 24 * 60)
             throw error(key, "HH:MM in quotes, such as \"17:00\"");
         return *value;
     }
@@ -68,8 +68,8 @@ class InstrumentReader {
             return std::nullopt;
         const std::string value = text(key);
         const std::size_t hyphen = std::min(value.find('-'), value.size());
-        const auto open = minute_of(value.substr(0, hyphen));
-        const auto close = minute_of(value.substr(std::min(hyphen + 1, value.size())));
+        const auto open = parse_minute(std::string_view(value).substr(0, hyphen));
+        const auto close = parse_minute(std::string_view(value).substr(std::min(hyphen + 1, value.size())));
         if (!open || !close)
             throw error(key, "two times, such as \"08:30-15:00\"");
         return Instrument::Hours{*open, *close};
@@ -86,14 +86,6 @@ class InstrumentReader {
     }
 
   private:
-    static std::optional<int> minute_of(std::string_view text) {
-        const auto digit = [&](std::size_t i) { return text[i] - '0'; };
-        if (text.size() != 5 || text[2] != ':' ||
-            std::ranges::any_of(text, [](char c) { return c != ':' && (c < '0' || c > '9'); }))
-            return std::nullopt;
-        const int hour = digit(0) * 10 + digit(1), minutes = digit(3) * 10 + digit(4);
-        return hour < 24 && minutes < 60 ? std::optional(hour * 60 + minutes) : std::nullopt;
-    }
     Error error(const char* key, const char* expected) const {
         return instrument_error(where_, node_[key] ? node_[key].Mark() : node_.Mark(),
                                 fmt::format("{} is missing or wrong", key))

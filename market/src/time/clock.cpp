@@ -88,6 +88,15 @@ std::string format_minute(int minute_of_day) {
     return two_digits(minute_of_day / 60) + ":" + two_digits(minute_of_day % 60);
 }
 
+std::optional<int> parse_minute(std::string_view text) noexcept {
+    const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+    if (text.size() != 5 || text[2] != ':' || !digit(0) || !digit(1) || !digit(3) || !digit(4))
+        return std::nullopt;
+    const int hour = (text[0] - '0') * 10 + text[1] - '0', minute = (text[3] - '0') * 10 + text[4] - '0';
+    const int minutes = hour * 60 + minute;
+    return minute < 60 && minutes <= 24 * 60 ? std::optional(minutes) : std::nullopt;
+}
+
 std::optional<int> constant_difference(const std::string& zone, const std::string& other) {
     const ZoneClock one = ZoneClock::load(zone), two = ZoneClock::load(other);
     const auto difference_on = [&](std::int32_t date) {

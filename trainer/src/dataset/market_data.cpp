@@ -45,20 +45,10 @@ void set_tick(const std::string& text, market::ReadOptions& options) {
         options.tick = parse_size(text, text);
 }
 
-/// Minutes since midnight of "HH:MM", 24:00 included.
-std::optional<int> parse_minute_of_day(std::string_view text) {
-    const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
-    if (text.size() != 5 || text[2] != ':' || !digit(0) || !digit(1) || !digit(3) || !digit(4))
-        return std::nullopt;
-    const int hour = (text[0] - '0') * 10 + text[1] - '0', minute = (text[3] - '0') * 10 + text[4] - '0';
-    const int minutes = hour * 60 + minute;
-    return minute < 60 && minutes <= 24 * 60 ? std::optional(minutes) : std::nullopt;
-}
-
 void set_day_start(const TrainConfig& config, market::SessionRules& rules) {
     if (config.day_start == "auto")
         return;
-    const auto minute = parse_minute_of_day(config.day_start);
+    const auto minute = market::parse_minute(config.day_start);
     if (!minute || *minute == 24 * 60)
         throw usage_error(fmt::format("\"{}\" is not a time of day", config.day_start))
             .at("--day-start")
@@ -72,9 +62,9 @@ void set_regular_hours(const TrainConfig& config, market::SessionRules& rules) {
     if (text == "auto")
         return;
     const std::size_t hyphen = text.find('-');
-    const auto open = parse_minute_of_day(text.substr(0, hyphen));
+    const auto open = market::parse_minute(text.substr(0, hyphen));
     const auto close =
-        hyphen == std::string::npos ? std::nullopt : parse_minute_of_day(text.substr(hyphen + 1));
+        hyphen == std::string::npos ? std::nullopt : market::parse_minute(text.substr(hyphen + 1));
     if (!open || !close || *open >= *close)
         throw usage_error(fmt::format("\"{}\" is not a range of hours", text))
             .at("--regular-hours")
@@ -108,12 +98,12 @@ bool original(const TrainConfig& config) {
     return config.compat == Compat::original;
 }
 
-const market::Instrument& instrument_of(const TrainConfig& config, market::InstrumentTable& own) {
+market::Instrument instrument_of(const TrainConfig& config) {
+    std::optional<market::InstrumentTable> own;
     if (!config.instruments.empty())
         own = market::InstrumentTable::load(config.instruments);
     try {
-        return (config.instruments.empty() ? market::InstrumentTable::embedded() : own)
-            .get(config.instrument);
+        return (own ? *own : market::InstrumentTable::embedded()).get(config.instrument);
     } catch (Error& error) {
         throw error.at("--instrument");
     }
@@ -123,16 +113,17 @@ std::string hours_text(const market::Instrument::Hours& hours) {
     return market::format_minute(hours.open) + "-" + market::format_minute(hours.close);
 }
 
-/// Warns of prices in another unit or of another instrument.
+/// Warns if the prices have another tick than the instrument: they may be another instrument's, or not be in
+/// points.
 void warn_of_tick(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress) {
     if (config.instrument.empty() || report.profile_bin > 0)
         return;
-    market::InstrumentTable own;
-    const double tick = instrument_of(config, own).tick;
+    const double tick = instrument_of(config).tick;
     if (tick > 0 && std::abs(report.tick.points - tick) > 1e-9 * tick)
-        progress.warning(
-            fmt::format("The tick of the prices is {}, that of {} is {}: are these its prices, in points?",
-                        shortest(report.tick.points), config.instrument, shortest(tick)));
+        progress.warning(fmt::format(
+            "The prices have a tick of {}, but {} has a tick of {}: check that they are prices of "
+            "this instrument, in points.",
+            shortest(report.tick.points), config.instrument, shortest(tick)));
 }
 
 /// Keeps the latest share of the sessions; the sessions themselves stay whole.
@@ -238,8 +229,7 @@ market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
 void apply_instrument(TrainConfig& config, std::set<std::string>& given) {
     if (config.instrument.empty())
         return;
-    market::InstrumentTable own;
-    const market::Instrument& instrument = instrument_of(config, own);
+    const market::Instrument instrument = instrument_of(config);
     if (given.contains("zone") && config.zone != instrument.zone)
         throw usage_error(fmt::format("--zone {} is not the zone of {}, {}", config.zone, instrument.symbol,
                                       instrument.zone))
@@ -270,11 +260,11 @@ std::string suggest_instrument(const TrainConfig& config, const market::BarTable
     if (ahead && own.day_start - *ahead == rules.day_start && own.rth_open - *ahead == rules.rth_open &&
         own.rth_close - *ahead == rules.rth_close)
         return "";
-    return fmt::format("The bars are contracts of {} ({}): --instrument {} uses its hours, {} and "
-                       "{} to {} {}.",
-                       instrument->symbol, instrument->name, instrument->symbol,
-                       market::format_minute(own.day_start), market::format_minute(own.rth_open),
-                       market::format_minute(own.rth_close), own.zone);
+    return fmt::format(
+        "The bars are contracts of {} ({}): --instrument {} uses its hours, from {} to {} with "
+        "trading days that begin at {} ({}).",
+        instrument->symbol, instrument->name, instrument->symbol, market::format_minute(own.rth_open),
+        market::format_minute(own.rth_close), market::format_minute(own.day_start), own.zone);
 }
 
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file) {
@@ -312,11 +302,8 @@ market::SessionRules session_rules(const TrainConfig& config) {
     rules.length = config.session_length;
     set_day_start(config, rules);
     set_regular_hours(config, rules);
-    if (!config.instrument.empty()) {
-        market::InstrumentTable own;
-        rules.daily_bars_are_trading_days =
-            instrument_of(config, own).session_rules().daily_bars_are_trading_days;
-    }
+    if (!config.instrument.empty())
+        rules.daily_bars_are_trading_days = instrument_of(config).session_rules().daily_bars_are_trading_days;
     return rules;
 }
 

@@ -41,6 +41,8 @@ bool parse_date(std::string_view text, std::int32_t& date) noexcept;
 std::string format_civil(std::int64_t civil_seconds);
 /// Minutes since midnight as "09:30".
 std::string format_minute(int minute_of_day);
+/// Reads "HH:MM", from 00:00 to 24:00, as minutes since midnight; empty if the text is anything else.
+std::optional<int> parse_minute(std::string_view text) noexcept;
 
 /// The offsets of one IANA zone from 1900 to 2200, as a table. Immutable, thread-safe. Outside those years
 /// the nearest known offset is used.
