@@ -139,14 +139,14 @@ void DayStamps::judge_times(const RowParser::Times& times, const ReadOptions& op
                                                              !(zone_ && may_trade_on_sundays(*zone_)));
     const bool last_minute = usual % 3600 >= 3540; // 23:59 or 23:59:59 cannot be a beginning
     const bool undecided = !last_minute && !weekdays.are_business_days() && !weekdays.end_the_day_after();
-    if (evenings_before || (undecided && options.stamp == StampAt::bar_start && usual >= evening)) {
+    if (evenings_before || (undecided && options.stamps().at == StampAt::bar_start && usual >= evening)) {
         days_later_ = 1;
         note_ += " They are on the evening before, so each bar belongs to the next date.";
     } else if (!weekly && weekdays.end_the_day_after()) {
         days_later_ = -1;
         note_ += " They are from Tuesday to Saturday, so each bar belongs to the date before.";
     }
-    end_minute_ = end_of_day(usual, *std::ranges::max_element(seconds), options.stamp);
+    end_minute_ = end_of_day(usual, *std::ranges::max_element(seconds), options.stamps().at);
 }
 
 } // namespace rekindle::market::reading

@@ -63,7 +63,7 @@ struct FileLayout {
     ColumnMap columns;
     StampFormat stamp;
     bool decimal_comma = false;     ///< prices and volumes are like 4.800,25
-    bool stamps_begin_bars = false; ///< according to the name of the time column
+    bool stamps_begin_bars = false; ///< the time column's name says so: open_time, …
     std::string contract;           ///< of all rows, if there is no contract column
     std::size_t data_offset = 0;    ///< where the rows begin, in bytes
     std::uint64_t data_line = 1;    ///< the line that begins there

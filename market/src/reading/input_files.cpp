@@ -73,8 +73,7 @@ InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& opt
     const RowParser::Times times = parser.count_times(text);
     file.newest_first = times.backwards > 20 * times.forwards;
     ReadOptions as_stamped = options;
-    if (file.begins_bars)
-        as_stamped.stamp = StampAt::bar_start;
+    as_stamped.stamp = stamp_of(file, options);
     file.days = DayStamps::recognize(times, file.layout.stamp, as_stamped);
     file.layout.stamp.midnight =
         file.days && file.days->dates_as_written() && file.layout.stamp.time != TimeFormat::none;
@@ -153,6 +152,12 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
         names += (i > 0 ? ", " : "") + files[i].filename().string();
     return "Not read, because their names do not end like those of bar files: " + names +
            (files.size() > max_named ? " and " + std::to_string(files.size() - max_named) + " more." : ".");
+}
+
+StampAt stamp_of(const InputFile& file, const ReadOptions& options) {
+    if (file.begins_bars)
+        return StampAt::bar_start;
+    return options.stamp.value_or(file.layout.stamps_begin_bars ? StampAt::bar_start : StampAt::bar_end);
 }
 
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,

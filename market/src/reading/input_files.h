@@ -18,7 +18,7 @@ struct InputFile {
     double bytes_per_row = 64; ///< at the beginning, uncompressed
     std::uint64_t rows = 0;    ///< if the file says so, else 0
     bool packed = false;
-    bool begins_bars = false;      ///< the format says that timestamps are the beginning of bars
+    bool begins_bars = false;      ///< the format defines that a timestamp is the start of its bar
     bool newest_first = false;     ///< the beginning runs from newest to oldest
     bool lacks_volumes = false;    ///< no row of the beginning has a volume
     std::optional<DayStamps> days; ///< if a bar is a day or more
@@ -31,6 +31,10 @@ std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesyste
                                                 std::vector<std::filesystem::path>& not_read);
 /// A sentence that lists them.
 std::string describe_not_read(const std::vector<std::filesystem::path>& files);
+
+/// Whether the file's timestamps are starts or ends of bars: the format decides, or else options.stamp, or
+/// else the name of the time column.
+StampAt stamp_of(const InputFile& file, const ReadOptions& options);
 
 /// Recognizes every file and adds some prices from its beginning, middle and end to `prices`. Throws Error
 /// (usage) if a file cannot be read as bars, or if daily (or longer) and shorter bars are mixed.

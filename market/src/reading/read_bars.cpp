@@ -64,7 +64,7 @@ class BarReader {
         files_ = inspect_files(paths_, options_, sample_);
         for (const InputFile& file : files_)
             bytes_total_ += file.bytes;
-        apply_known_stamps();
+        decide_stamp();
         dates_only_ = files_.front().days.has_value();
         grid_ = first_grid();
         parse_all();
@@ -87,18 +87,20 @@ class BarReader {
             throw internal_error("chunk_size needs a column_file");
     }
 
-    /// Binary formats say what their timestamps mean.
-    void apply_known_stamps() {
-        const auto known = [](const InputFile& file) { return file.begins_bars; };
-        if (options_.stamp == StampAt::bar_start || std::ranges::none_of(files_, known))
-            return;
-        if (const auto other = std::ranges::find_if_not(files_, known); other != files_.end())
+    /// Sets options_.stamp to what the timestamps of all files mean.
+    void decide_stamp() {
+        const auto begins = [&](const InputFile& file) {
+            return stamp_of(file, options_) == StampAt::bar_start;
+        };
+        const auto start = std::ranges::find_if(files_, begins);
+        const auto end = std::ranges::find_if_not(files_, begins);
+        if (start != files_.end() && end != files_.end())
             throw usage_error("the timestamps of this file may mark the end of bars, those of " +
-                              std::ranges::find_if(files_, known)->path.string() + " mark their start")
-                .at(other->path.string())
+                              start->path.string() + " mark their start")
+                .at(end->path.string())
                 .expected("files of one format")
                 .hint("If all timestamps mark the start of bars, add --stamp start.");
-        options_.stamp = StampAt::bar_start;
+        options_.stamp = start != files_.end() ? StampAt::bar_start : StampAt::bar_end;
     }
 
     PriceGrid first_grid() const {
@@ -373,8 +375,9 @@ class BarReader {
         assembly.metadata.bar_seconds = usual_distance > 0 ? usual_distance : dates_only_ ? day_seconds : 60;
         if (options_.stamp == StampAt::bar_start && !dates_only_) {
             if (usual_distance == 0)
-                throw usage_error("cannot determine the bar length from a single bar")
-                    .at("--stamp start")
+                throw usage_error(
+                    "cannot determine the bar length from a single bar, whose timestamp is its start")
+                    .at(files_.front().path.string())
                     .expected("at least two bars of one contract");
             assembly.time_shift = assembly.metadata.bar_seconds;
         }

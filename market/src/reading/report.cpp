@@ -65,7 +65,8 @@ void note_numbers(const ReadOptions& options, const Totals& totals, ReadReport& 
         report.notes.push_back(
             counted(totals.volumes_rounded, "volume", "volumes") +
             (report.volume_decimals > 0
-                 ? fmt::format(" with more decimals were rounded to {}.", report.volume_decimals)
+                 ? fmt::format(" with more decimals were rounded to {}.",
+                               counted(static_cast<std::uint64_t>(report.volume_decimals), "decimal"))
                  : " with a fraction were rounded to whole units."));
     if (report.volume_decimals > 0)
         report.notes.push_back(fmt::format("Volumes have fractions: they are stored in units of 10^-{}{}.",
@@ -108,10 +109,13 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
             report.notes.push_back(days->note());
     } else if (files.front().begins_bars)
         report.notes.push_back(fmt::format(
-            "Timestamps of the format {} mark the start of bars, as with --stamp start.", layout.format));
-    else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end)
+            "The format {} defines that a timestamp is the start of its bar, as with --stamp start.",
+            layout.format));
+    else if (layout.stamps_begin_bars)
         report.notes.push_back("The column " + header_of(layout, layout.columns.time) +
-                               " holds the start of each bar but is read as its end: use --stamp start.");
+                               (options.stamp == StampAt::bar_start
+                                    ? " holds the start of each bar, so a bar ends one bar length later."
+                                    : " holds the start of each bar but is read as its end: omit --stamp."));
     if (layout.stamp.offset && !files.front().days && options.clock != Clock::raw)
         report.notes.emplace_back("The timestamps include their own UTC offset, which overrides --clock.");
     if (report.rejected > 0)

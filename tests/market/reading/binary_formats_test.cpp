@@ -40,6 +40,16 @@ TEST(Dbn, VersionsOneToThreeGiveTheBarsOfTheCsv) {
     }
 }
 
+// All bits set means that Databento does not know the time. The other value exceeds 63 bits.
+TEST(Dbn, UndefinedTimesAreBadRows) {
+    std::string content = read_file(table("v3.dbn"));
+    const std::size_t last_record = content.size() - 56;
+    for (const std::string& time : {std::string(8, '\xFF'), std::string(7, '\0') + '\x80'}) {
+        content.replace(last_record + 8, 8, time);
+        EXPECT_THAT(error_of(content, {}, "b.dbn"), HasSubstr("time"));
+    }
+}
+
 TEST(Dbn, OtherSchemasAreNamed) {
     EXPECT_THAT(error_of(read_file(table("trades.dbn")), {}, "t.dbn"), HasSubstr("which are not bars"));
 }
@@ -64,6 +74,12 @@ TEST(Scid, BarsAndTradesGiveTheBarsOfTheCsv) {
     const ReadResult trades = read_with(options_for(table("trades.scid.zst")));
     expect_bars_of_the_csv(trades.bars, StampAt::bar_start);
     EXPECT_THAT(trades.report.notes, Contains(HasSubstr("single trades, which were added up")));
+}
+
+TEST(Scid, TheFormatDecidesAgainstTheOption) {
+    ReadOptions options = options_for(table("bars.scid"));
+    options.stamp = StampAt::bar_end;
+    expect_bars_of_the_csv(read_with(options).bars, StampAt::bar_start);
 }
 
 TEST(Scid, FilesOfAnotherStampConventionMustSaySo) {

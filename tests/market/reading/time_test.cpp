@@ -79,6 +79,38 @@ TEST(BarTimes, ClocksAndTimestamps) {
     EXPECT_NE(error_of(text, options), "");
 }
 
+// Read as ends, bars would be known before they end.
+TEST(BarTimes, ColumnsOfStartsAreReadAsStarts) {
+    constexpr std::int64_t label = 1719826200; // 2024-07-01 09:30 UTC
+    const std::string rows = "2024-07-01 09:30:00,1,1,1,1,8\n2024-07-01 09:31:00,1,1,1,1,8\n";
+    const auto times = [&](const std::string& name, std::optional<StampAt> stamp) {
+        ReadOptions options;
+        options.stamp = stamp;
+        return times_of(name + ",open,high,low,close,volume\n" + rows, options);
+    };
+    for (const char* name : {"open_time", "Open time", "ts_event", "window_start"}) {
+        SCOPED_TRACE(name);
+        EXPECT_THAT(times(name, std::nullopt), ElementsAre(label + 60, label + 120));
+        EXPECT_THAT(times(name, StampAt::bar_start), ElementsAre(label + 60, label + 120));
+        EXPECT_THAT(times(name, StampAt::bar_end), ElementsAre(label, label + 60));
+    }
+    EXPECT_THAT(times("timestamp", std::nullopt), ElementsAre(label, label + 60));
+}
+
+TEST(BarTimes, FilesOfStartsAndEndsNeedTheOption) {
+    const TestFolder folder;
+    ReadOptions options;
+    const std::string columns = ",open,high,low,close,volume\n";
+    options.chain = true; // otherwise different names are different instruments
+    options.paths = {
+        folder.write("a.csv", "open_time" + columns +
+                                  "2024-07-01 09:30:00,1,1,1,1,8\n2024-07-01 09:31:00,1,1,1,1,8\n"),
+        folder.write("b.csv", "timestamp" + columns + "2024-07-01 09:33:00,1,1,1,1,8\n")};
+    EXPECT_THROW(read_with(options), Error);
+    options.stamp = StampAt::bar_end;
+    EXPECT_EQ(read_with(options).bars.size(), 3U);
+}
+
 TEST(BarTimes, DatesOnlyKeepTheirDate) {
     ReadOptions options = exchange();
     options.stamp = StampAt::bar_start;

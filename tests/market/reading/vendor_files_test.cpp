@@ -113,14 +113,18 @@ std::vector<Export> exports() {
                    90, 0.25, "", "own UTC offset"});
     all.push_back({"Binance, klines", "BTCUSDT-1m-2024-01.csv",
                    "1704067200000,42283.58,42298.62,42261.02,42298.61,35.92724,1704067259999,1519032.1,1327,"
-                   "23.18766,980394.2,0\n",
-                   1, 0.01, "", "Volumes have fractions: they are stored in units of 10^-5, exactly"});
+                   "23.18766,980394.2,0\n"
+                   "1704067260000,42298.61,42320.0,42298.61,42320.0,21.16779,1704067319999,895580.9,1018,"
+                   "13.1,554255.6,0\n",
+                   2, 0.01, "", "Volumes have fractions: they are stored in units of 10^-5, exactly"});
     all.push_back({"Binance, klines of coins with a header", "BTCUSDT-1m-2024-01.csv",
                    "open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,"
                    "taker_buy_quote_volume,ignore\n"
                    "1704067200000,42283.58,42298.62,42261.02,42298.61,35.92724,1704067259999,1519032.1,1327,"
-                   "23.18766,980394.2,0\n",
-                   1, 0.01, "", "Volumes have fractions: they are stored in units of 10^-5, exactly"});
+                   "23.18766,980394.2,0\n"
+                   "1704067260000,42298.61,42320.0,42298.61,42320.0,21.16779,1704067319999,895580.9,1018,"
+                   "13.1,554255.6,0\n",
+                   2, 0.01, "", "Volumes have fractions: they are stored in units of 10^-5, exactly"});
     all.push_back({"Binance, klines of contracts with a header", "BTCUSD_PERP-1m-2024-01.csv",
                    "open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,"
                    "taker_buy_quote_volume,ignore\n" +

@@ -22,8 +22,8 @@ namespace rekindle::market {
 
 /// The files to read and how to interpret them.
 struct ReadOptions {
-    /// Files or folders. A folder means all its bar files (docs/formats/bars.md), sorted
-    /// by name. At least one.
+    /// Files or folders, at least one. A folder stands for its bar files (docs/formats/bars.md), sorted by
+    /// name.
     std::vector<std::filesystem::path> paths;
     /// "time=1,open=Open,…": the keys are time, date, clock, open, high, low, close, volume, contract and
     /// vix; a value is a position, counted from 1, or a name from the header; volume=none is for series
@@ -41,14 +41,17 @@ struct ReadOptions {
     /// then memory-mapped.
     std::size_t chunk_size = 0;
     std::filesystem::path column_file; ///< required when chunk_size > 0
-    Clock clock = Clock::utc;          ///< clock, zone and stamp: as in StampRules
+    Clock clock = Clock::utc;          ///< clock and zone: as in StampRules
     std::string zone = "America/New_York";
-    StampAt stamp = StampAt::bar_end;
+    /// If empty, the name of the time column decides: open_time, ts_event and window_start hold the start of
+    /// a bar, every other column its end. Formats that define what a timestamp means (SCID, DBN) ignore it.
+    std::optional<StampAt> stamp;
     std::string exchange_zone =
         "America/New_York";                   ///< zone of the dates that daily and longer bars belong to
     std::optional<std::filesystem::path> vix; ///< file with the VIX; takes precedence over a VIX column
 
-    StampRules stamps() const { return {clock, zone, stamp}; }
+    /// For files that do not say what their timestamps mean.
+    StampRules stamps() const { return {clock, zone, stamp.value_or(StampAt::bar_end)}; }
 };
 
 /// A row that cannot be used, and why.

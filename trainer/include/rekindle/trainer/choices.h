@@ -45,9 +45,10 @@ struct ChoiceNames<market::Clock> {
         {{"utc", market::Clock::utc}, {"exchange", market::Clock::exchange}, {"raw", market::Clock::raw}}};
 };
 template <>
-struct ChoiceNames<market::StampAt> {
-    static constexpr std::array<NamedChoice<market::StampAt>, 2> list{
-        {{"end", market::StampAt::bar_end}, {"start", market::StampAt::bar_start}}};
+struct ChoiceNames<std::optional<market::StampAt>> {
+    using Stamp = std::optional<market::StampAt>;
+    static constexpr std::array<NamedChoice<Stamp>, 3> list{
+        {{"auto", std::nullopt}, {"end", market::StampAt::bar_end}, {"start", market::StampAt::bar_start}}};
 };
 template <>
 struct ChoiceNames<market::SessionHours> {

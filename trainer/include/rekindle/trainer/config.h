@@ -27,12 +27,12 @@ struct TrainConfig {
     std::int64_t chunk_size = 0; ///< bars per block; 0: as many as fit
 
     // Time and sessions
-    std::string instrument;  ///< a symbol of the list of instruments, "" for none; see apply_instrument()
-    std::string instruments; ///< YAML file with that list; "" takes the embedded one
+    std::string instrument;  ///< symbol in the list of instruments, "" for none; see apply_instrument()
+    std::string instruments; ///< YAML file with that list; "" for the built-in one
     market::Clock clock = market::Clock::utc;
     std::string zone = "America/New_York"; ///< in which sessions are cut
-    market::StampAt stamp = market::StampAt::bar_end;
-    std::string stamp_zone; ///< of timestamps in local time (Clock::exchange); "": `zone`
+    std::optional<market::StampAt> stamp;  ///< as ReadOptions::stamp
+    std::string stamp_zone;                ///< of timestamps in local time (Clock::exchange); "": `zone`
     market::SessionHours session = market::SessionHours::all;
     market::SessionLength session_length = market::SessionLength::day;
     std::string day_start = "auto";     ///< local time at which a trading day begins; auto: 18:00 in New York

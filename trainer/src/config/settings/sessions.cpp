@@ -36,7 +36,7 @@ std::vector<Setting> sessions() {
          .detail = "Sets --zone, --day-start and --regular-hours, unless they are given, to those of an "
                    "instrument in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, "
                    "FGBL, US-STOCK, FX or CRYPTO. docs/formats/instruments.md shows them with their "
-                   "sources. A tick that differs from the instrument's is a warning.",
+                   "sources. If the prices have another tick than the instrument, a warning says so.",
          .example = "--instrument CL",
          .commands = readers,
          .not_with = no_raw_labels,
@@ -80,7 +80,9 @@ std::vector<Setting> sessions() {
          .value_name = "WORD",
          .group = group,
          .brief = "Whether a timestamp is the end or the start of its bar",
-         .detail = "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start.",
+         .detail = "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start. "
+                   "auto is start for a column named open_time, ts_event or window_start, which hold the "
+                   "start, and otherwise end. SCID and DBN files are always read with start.",
          .example = "--stamp start",
          .commands = readers,
          .part = SettingPart::data_file},
