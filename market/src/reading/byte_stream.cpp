@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t piece = 1 << 18;
 
-/// A file, how much of it was consumed, and its hash.
+/// A mapped file that is read once from its beginning. Bytes are hashed and released from memory when they
+/// were consumed.
 class StoredBytes {
   public:
     StoredBytes(std::filesystem::path path, MappedFile file, Hasher& hasher)
@@ -56,7 +57,7 @@ class PlainStream final : public ByteStream {
     StoredBytes stored_;
 };
 
-/// Owns zlib's state; `window` is as in inflateInit2.
+/// Owns zlib's state. `window` is the windowBits of inflateInit2.
 class Inflater {
   public:
     explicit Inflater(int window) {
@@ -68,7 +69,8 @@ class Inflater {
     Inflater& operator=(const Inflater&) = delete;
     z_stream& stream() noexcept { return stream_; }
 
-    /// Decompresses a piece. Returns zlib's status and how many bytes of `packed` were used.
+    /// Appends at most one piece of decompressed bytes. Returns zlib's status and how many bytes of `packed`
+    /// it used.
     std::pair<int, std::size_t> inflate_piece(std::string_view packed, std::string& bytes) {
         const std::size_t old_size = bytes.size();
         bytes.resize(old_size + piece);
@@ -122,7 +124,7 @@ class GzipStream final : public ByteStream {
             else if (inflateReset(&inflater_.stream()) != Z_OK)
                 throw internal_error("zlib cannot be reset");
         } else if (status == Z_BUF_ERROR || (status == Z_OK && stored_.at_end() && no_progress)) {
-            throw cut_short(stored_.path());
+            throw cut_short(stored_.path(), "gzip");
         } else if (status != Z_OK) {
             throw damaged(stored_.path(), "gzip", stored_.done(), inflater_.stream().msg);
         }
@@ -156,10 +158,7 @@ class ZstdStream final : public ByteStream {
             full_ = out.pos == piece;
         }
         if (bytes.size() == old_size && within_frame_)
-            throw usage_error("the zstd file is cut short")
-                .at(stored_.path().string())
-                .expected("a complete file")
-                .hint("Copy or download the file again.");
+            throw cut_short(stored_.path(), "zstd");
         return bytes.size() > old_size;
     }
     std::uint64_t bytes_done() const override { return stored_.done(); }
@@ -175,7 +174,7 @@ class ZstdStream final : public ByteStream {
     bool full_ = false; ///< more output may follow without further input
 };
 
-/// One entry of an archive.
+/// Reads the entry of a zip archive that holds the bars.
 class ZipStream final : public ByteStream {
   public:
     ZipStream(std::filesystem::path path, MappedFile file, Hasher& hasher)
@@ -191,7 +190,8 @@ class ZipStream final : public ByteStream {
                 done_ += used;
                 at_end_ = status == Z_STREAM_END;
                 if (status != Z_STREAM_END && (status != Z_OK || (used == 0 && bytes.size() == old_size)))
-                    throw damaged(path_, "zip", done_, inflater_.stream().msg);
+                    throw damaged(path_, "zip", done_,
+                                  inflater_.stream().msg ? inflater_.stream().msg : "it ends early");
             } else {
                 bytes += next;
                 done_ += next.size();
@@ -224,8 +224,8 @@ class ZipStream final : public ByteStream {
 
 } // namespace
 
-Error cut_short(const std::filesystem::path& path) {
-    return usage_error("the gzip file is cut short")
+Error cut_short(const std::filesystem::path& path, std::string_view method) {
+    return usage_error(fmt::format("the {} file is cut short", method))
         .at(path.string())
         .expected("a complete file")
         .hint("Copy or download the file again.");

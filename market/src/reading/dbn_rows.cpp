@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::int64_t per_second = 1'000'000'000;
 constexpr std::size_t prefix_size = 8;
-constexpr std::size_t fixed_metadata = 100;
+constexpr std::size_t smallest_metadata = 100;
 constexpr std::size_t largest_metadata = std::size_t{64} << 20;
 
 /// The dates [begin, end) on which an instrument has a symbol.
@@ -39,7 +40,7 @@ class MetadataReader {
     Number number() {
         return number_at<Number>(take(sizeof(Number)), 0);
     }
-    /// A text that is filled up with zeros.
+    /// A text in a field of fixed size, padded with zero bytes.
     std::string text(std::size_t size) {
         const std::string_view field = take(size);
         return std::string(field.substr(0, field.find('\0')));
@@ -82,7 +83,7 @@ class DbnRows final : public TableRows {
                 .expected("version 1, 2 or 3")
                 .hint(fmt::format("Convert it: dbn {} --csv --pretty-px --pretty-ts > bars.csv",
                                   path_.string()));
-        if (size < fixed_metadata || size > largest_metadata ||
+        if (size < smallest_metadata || size > largest_metadata ||
             stream_.peek(prefix_size + size).size() < prefix_size + size)
             throw cut_off();
         read_metadata(stream_.peek(prefix_size + size).substr(prefix_size));
@@ -139,7 +140,7 @@ class DbnRows final : public TableRows {
         }
     }
 
-    /// Appends the next bar, if the next record is one. False at the end.
+    /// Reads the next record and appends its row if it is a bar. Returns false at the end.
     bool append_record(std::string& text) {
         constexpr std::size_t smallest = 16;
         const std::string_view length = stream_.peek(1);
@@ -151,8 +152,8 @@ class DbnRows final : public TableRows {
             throw cut_off();
         const auto kind = static_cast<unsigned char>(record[1]);
         constexpr std::array<unsigned char, 6> bars{0x11, 0x20, 0x21, 0x22, 0x23, 0x24};
-        constexpr std::array<unsigned char, 4> messages{0x13, 0x15, 0x16,
-                                                        0x17}; // definitions, errors, symbols, system
+        // definitions, errors, symbols, system
+        constexpr std::array<unsigned char, 4> messages{0x13, 0x15, 0x16, 0x17};
         constexpr std::size_t bar_size = 56;
         if (std::ranges::count(bars, kind) > 0 && size >= bar_size)
             append_row(record, text);
@@ -168,9 +169,10 @@ class DbnRows final : public TableRows {
 
     void append_row(std::string_view record, std::string& text) {
         const auto instrument = number_at<std::uint32_t>(record, 4);
-        const auto time = number_at<std::uint64_t>(record, 8);
-        const auto seconds = static_cast<std::int64_t>(time / per_second);
-        append_time(seconds, static_cast<std::int64_t>(time % per_second), per_second, text);
+        // An undefined time (all bits set) becomes one in 2262, which the row parser rejects.
+        constexpr std::uint64_t latest = std::numeric_limits<std::int64_t>::max();
+        const auto time = static_cast<std::int64_t>(std::min(number_at<std::uint64_t>(record, 8), latest));
+        append_time(time, per_second, text);
         text += 'Z';
         for (std::size_t i = 0; i < 4; ++i) {
             const auto price = number_at<std::int64_t>(record, 16 + 8 * i);
@@ -179,7 +181,7 @@ class DbnRows final : public TableRows {
                 append_fixed(price, 9, text);
         }
         text += fmt::format(",{},", number_at<std::uint64_t>(record, 48));
-        append_symbol(instrument, seconds / day_seconds, text);
+        append_symbol(instrument, time / (day_seconds * per_second), text);
         text += '\n';
     }
 

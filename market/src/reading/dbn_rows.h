@@ -10,9 +10,9 @@
 
 namespace rekindle::market::reading {
 
-/// Bars of the schemas ohlcv-1s, -1m, -1h, -1d and -eod. The contract of a bar is the symbol that the
-/// metadata maps to its instrument on its date; without a mapping, the instrument's number. Throws Error
-/// (usage) naming the file, also for other schemas.
+/// Reads the bars of the schemas ohlcv-1s, ohlcv-1m, ohlcv-1h, ohlcv-1d and ohlcv-eod. A bar's contract is
+/// the symbol that the file's metadata gives for the bar's instrument on its date, or the instrument's number
+/// if the metadata gives none. Throws Error (usage) naming the file if it is damaged or has another schema.
 std::unique_ptr<TableRows> read_dbn(std::filesystem::path path, RecordStream stream);
 
 } // namespace rekindle::market::reading

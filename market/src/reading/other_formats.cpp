@@ -117,7 +117,7 @@ const OtherFormat* other_format_of(std::string_view text) {
     return known != other_formats.end() ? &*known : markup_of(text);
 }
 
-void require_not(const std::filesystem::path& path, const OtherFormat& other) {
+[[noreturn]] void refuse(const std::filesystem::path& path, const OtherFormat& other) {
     std::string advice(other.advice);
     if (const std::size_t name = advice.find("FILE"); name != std::string::npos)
         advice.replace(name, 4, path.string());
@@ -131,14 +131,14 @@ void require_not(const std::filesystem::path& path, const OtherFormat& other) {
 
 void require_archive_of_text(const std::filesystem::path& path, std::string_view archive) {
     if (const OtherFormat& kind = kind_of_archive(archive); &kind != &zip)
-        require_not(path, kind);
+        refuse(path, kind);
 }
 
 void require_text(const std::filesystem::path& path, std::string_view text) {
     if (const OtherFormat* other = other_format_of(text))
-        require_not(path, *other);
+        refuse(path, *other);
     if (path.extension() == ".gz" && text.starts_with('\x1F'))
-        throw cut_short(path);
+        throw cut_short(path, "gzip");
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
         throw usage_error("the text is UTF-16")
             .at(path.string())

@@ -10,7 +10,7 @@ namespace rekindle::market::reading {
 /// Throws Error (usage) naming the format, with advice, unless `text`, the beginning of the file or of its
 /// decompressed content, can be lines of text.
 void require_text(const std::filesystem::path& path, std::string_view text);
-/// The same for a zip archive that is a spreadsheet or NumPy's arrays.
+/// Throws such an Error if a zip archive is a spreadsheet or holds NumPy arrays.
 void require_archive_of_text(const std::filesystem::path& path, std::string_view archive);
 
 } // namespace rekindle::market::reading

@@ -27,7 +27,8 @@ struct ScidBar {
     std::uint64_t trades = 0, volume = 0, bid_volume = 0, ask_volume = 0;
 };
 
-/// Prices of a single trade: the open is 0 or one of two huge negative markers, high and low are ask and bid.
+/// Whether the record is a single trade: its open is then 0 or one of two huge negative markers, and its high
+/// and low are the ask and the bid.
 bool is_trade(const ScidBar& bar) {
     constexpr float markers = -1e37F;
     return bar.open == 0 || bar.open < markers;
@@ -99,7 +100,7 @@ class ScidRows final : public TableRows {
                 .expected("a complete file")
                 .hint("Copy the file again while Sierra Chart is not writing to it.");
         constexpr std::int64_t days_from_1899_to_1970 = 25'569; // since December 30
-        // The sum wraps for a damaged record, whose time is then beyond the calendar.
+        // Unsigned, because the difference overflows in damaged records; their times are then rejected.
         const auto time = static_cast<std::int64_t>(
             number_at<std::uint64_t>(record, 0) -
             static_cast<std::uint64_t>(days_from_1899_to_1970 * day_seconds * per_second));
@@ -132,11 +133,7 @@ class ScidRows final : public TableRows {
     }
 
     static void append_row(const ScidBar& bar, std::string& text) {
-        std::int64_t seconds = bar.time / per_second;
-        std::int64_t rest = bar.time % per_second;
-        if (rest < 0)
-            --seconds, rest += per_second;
-        append_time(seconds, rest, per_second, text);
+        append_time(bar.time, per_second, text);
         text += 'Z';
         for (const float price : {bar.open, bar.high, bar.low, bar.close}) {
             text += ',';

@@ -10,7 +10,8 @@
 
 namespace rekindle::market::reading {
 
-/// Bars as stored. Records of single trades become bars of one minute. Throws Error (usage) naming the file.
+/// Reads bars as they are stored, and adds up records of single trades to bars of one minute. Throws Error
+/// (usage) naming the file if it is damaged.
 std::unique_ptr<TableRows> read_scid(std::filesystem::path path, RecordStream stream);
 
 } // namespace rekindle::market::reading

@@ -64,14 +64,15 @@ void append_clock(std::int64_t seconds, std::int64_t fraction, std::int64_t per_
     }
 }
 
-void append_time(std::int64_t seconds, std::int64_t fraction, std::int64_t per_second, std::string& text) {
-    std::int64_t days = seconds / day_seconds;
-    std::int64_t of_day = seconds % day_seconds;
+void append_time(std::int64_t count, std::int64_t per_second, std::string& text) {
+    const std::int64_t per_day = day_seconds * per_second;
+    std::int64_t days = count / per_day;
+    std::int64_t of_day = count % per_day;
     if (of_day < 0)
-        --days, of_day += day_seconds;
+        --days, of_day += per_day;
     append_date(days, text);
     text += ' ';
-    append_clock(of_day, fraction, per_second, text);
+    append_clock(of_day / per_second, of_day % per_second, per_second, text);
 }
 
 void append_real(float value, std::string& text) {
@@ -79,8 +80,8 @@ void append_real(float value, std::string& text) {
 }
 
 void append_real(double value, std::string& text) {
-    // A decimal number of at most 15 digits that gives this double is its shortest text; prices are such
-    // numbers, and this is faster than the general search for it.
+    // Tries four decimals first, which prices rarely exceed: a decimal number of at most 15 digits that
+    // rounds to this double is its shortest text, and finding it this way is faster than to_chars.
     constexpr int scale = 4;
     constexpr double factor = 1e4;
     constexpr double most = 1e14;

@@ -1,5 +1,5 @@
 #pragma once
-/// Writes numbers and times of binary files as fields of text, exactly.
+/// Writes the numbers and times of binary files as fields of a CSV file, without loss.
 
 #include <cstdint>
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace rekindle::market::reading {
 
-/// "2024-03-15" for days since 1970. Years outside 1900 to 2199 give a text that no row parser accepts.
+/// "2024-03-15" for days since 1970. For years outside 1900 to 2199, a text that the row parser rejects.
 void append_date(std::int64_t days, std::string& text);
 /// "09:31:00", with as many decimals as `fraction` / `per_second` needs.
 void append_clock(std::int64_t seconds, std::int64_t fraction, std::int64_t per_second, std::string& text);
-/// Date and time of seconds since 1970, without a zone. Precondition: 0 <= fraction < per_second.
-void append_time(std::int64_t seconds, std::int64_t fraction, std::int64_t per_second, std::string& text);
+/// "2024-03-15 09:31:00" for a count of 1/per_second seconds since 1970, with as many decimals as it needs.
+void append_time(std::int64_t count, std::int64_t per_second, std::string& text);
 /// The shortest decimal number that gives the same float; "nan" or "inf" where there is none.
 void append_real(float value, std::string& text);
 void append_real(double value, std::string& text);

@@ -2,8 +2,6 @@
 
 #include "reading/table_text.h"
 
-#include <rekindle/market/clock.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +39,8 @@ void append_decimal(Wide value, int scale, std::string& text) {
     text.append(digits.rbegin(), digits.rend());
 }
 
-/// Spark's and Impala's old timestamps: nanoseconds of the day and a Julian day number.
+/// INT96 holds the timestamps of Impala and older versions of Spark: nanoseconds since midnight, then the
+/// Julian day number.
 void append_int96(std::string_view bytes, std::string& text) {
     constexpr std::int64_t julian_day_of_1970 = 2'440'588;
     constexpr std::int64_t per_second = 1'000'000'000;
@@ -49,18 +48,9 @@ void append_int96(std::string_view bytes, std::string& text) {
     std::int32_t day = 0;
     std::memcpy(&nanoseconds, bytes.data(), sizeof nanoseconds);
     std::memcpy(&day, bytes.data() + sizeof nanoseconds, sizeof day);
-    const std::int64_t seconds = (day - julian_day_of_1970) * day_seconds + nanoseconds / per_second;
-    reading::append_time(seconds, nanoseconds % per_second, per_second, text);
-}
-
-void append_timestamp(const Column& column, std::int64_t count, std::string& text) {
-    std::int64_t seconds = count / column.per_second;
-    std::int64_t rest = count % column.per_second;
-    if (rest < 0)
-        --seconds, rest += column.per_second;
-    reading::append_time(seconds, rest, column.per_second, text);
-    if (column.utc)
-        text += 'Z';
+    reading::append_date(day - julian_day_of_1970, text);
+    text += ' ';
+    reading::append_clock(nanoseconds / per_second, nanoseconds % per_second, per_second, text);
 }
 
 } // namespace
@@ -74,7 +64,9 @@ void append_cell(const Column& column, const Value& value, std::string& text) {
         return reading::append_clock(integer / column.per_second, integer % column.per_second,
                                      column.per_second, text);
     case Logical::timestamp:
-        return append_timestamp(column, integer, text);
+        reading::append_time(integer, column.per_second, text);
+        text += column.utc ? "Z" : "";
+        return;
     case Logical::decimal:
         return append_decimal(holds_bytes(column.physical) ? decode_big_endian(value.bytes) : Wide{integer},
                               column.scale, text);
