@@ -34,8 +34,8 @@ struct Totals {
     std::uint64_t negative_closes = 0;
     std::uint64_t unknown_volumes = 0;
     std::uint64_t volumes_rounded = 0;
-    std::uint64_t small_fractions = 0; ///< of volumes below 1000
-    int volume_decimals = 0;           ///< most decimals of a volume
+    std::uint64_t small_fractions = 0; ///< as in ParsedBlock
+    int volume_decimals = 0;           ///< the most decimals that a volume has
     double largest_daily_volume = 0;   ///< of a UTC day, in stored units
 };
 

@@ -90,7 +90,7 @@ bool is_records(std::string_view bytes) {
     return is_scid(bytes) || is_dbn(bytes);
 }
 
-/// The stream's content is text or records.
+/// Recognizes whether a stream's content is text, SCID or DBN.
 std::unique_ptr<TextSource> open_stream(const std::filesystem::path& path, std::unique_ptr<ByteStream> stream,
                                         Hasher& hasher) {
     std::string beginning;

@@ -1,5 +1,5 @@
 #pragma once
-/// Lines of text from a stream, read ahead of the parser.
+/// Reads whole lines of text from a stream, ahead of the parser.
 
 #include "reading/byte_stream.h"
 #include "reading/text_source.h"
@@ -10,7 +10,7 @@
 
 namespace rekindle::market::reading {
 
-/// `beginning` is what was already read from the stream.
+/// `beginning` holds the bytes that were already read from the stream.
 std::unique_ptr<TextSource> make_packed_source(const std::filesystem::path& path,
                                                std::unique_ptr<ByteStream> stream, std::string beginning);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Fixed positions in a stream of bytes, for binary formats of records.
+/// Reads binary records from a stream of bytes.
 
 #include "reading/byte_stream.h"
 
@@ -21,7 +21,7 @@ Number number_at(std::string_view bytes, std::size_t position) {
 
 class RecordStream {
   public:
-    /// `beginning` is what was already read from the stream.
+    /// `beginning` holds the bytes that were already read from the stream.
     RecordStream(std::unique_ptr<ByteStream> stream, std::string beginning)
         : stream_(std::move(stream)), bytes_(std::move(beginning)) {}
 

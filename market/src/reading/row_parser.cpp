@@ -481,14 +481,14 @@ class RowParser::Pass {
         return scale_volume({volume, scale, value->exact}, position, fields, volume, problem);
     }
 
-    /// Converts a volume to the unit in which volumes are stored.
+    /// Converts a volume to the steps in which volumes are stored.
     bool scale_volume(const Decimal& value, std::size_t position, Fields fields, std::int64_t& volume,
                       Problem& problem) const {
         const int decimals = settings_.volume_decimals;
         const double scaled = value.value() * std::pow(10.0, decimals);
         if (scaled > largest_volume) {
             problem = {position, fmt::format("the volume {} is too large", shown(fields[position])),
-                       decimals > 0 ? fmt::format("less beside volumes of {} decimals", decimals)
+                       decimals > 0 ? fmt::format("at most 2^62 units of 10^-{}", decimals)
                                     : std::string("at most 2^62")};
             return false;
         }

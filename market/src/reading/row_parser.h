@@ -38,9 +38,9 @@ struct ParsedBlock {
     std::uint64_t prices_misfit = 0;       ///< noisy, off_tick or too_large
     std::uint64_t negative_closes = 0;     ///< rows with a close below 0, unless all four prices are the same
     std::uint64_t unknown_volumes = 0;     ///< -1, read as 0
-    std::uint64_t volumes_rounded = 0;     ///< fractions that were lost
-    std::uint64_t small_fractions = 0;     ///< those of volumes below 1000
-    int volume_decimals = 0;               ///< most decimals of a volume
+    std::uint64_t volumes_rounded = 0;     ///< volumes whose fraction was rounded away
+    std::uint64_t small_fractions = 0;     ///< of these, volumes below 1000
+    int volume_decimals = 0;               ///< the most decimals that a volume has
     std::vector<Decimal> misfits;          ///< the first of them
     std::vector<std::uint32_t> separators; ///< scratch memory of the parser
 

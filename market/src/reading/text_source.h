@@ -30,11 +30,11 @@ class TextSource {
     /// file.
     virtual std::vector<std::string> samples(std::size_t count, std::size_t size) const = 0;
     virtual bool packed() const = 0;
-    /// The name of a binary format whose rows were turned into text; "" for a file of text.
+    /// The binary format whose rows are given as text, such as "Parquet"; "" for a file of text.
     virtual std::string table_format() const { return ""; }
-    /// The number of rows, 0 if it is not known.
+    /// How many rows the file has; 0 if that is not known.
     virtual std::uint64_t rows() const { return 0; }
-    /// Whether the format's definition says that timestamps mark the beginning of bars.
+    /// Whether the format defines that a timestamp is the start of its bar.
     virtual bool stamps_begin_bars() const { return false; }
     /// Sentences for the user about the file.
     virtual std::vector<std::string> notes() const { return {}; }

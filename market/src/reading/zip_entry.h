@@ -10,9 +10,9 @@ namespace rekindle::market::reading {
 
 struct ZipEntry {
     std::string name;
-    std::string_view content; ///< as stored
-    bool deflated = false;    ///< otherwise not compressed
-    std::uint32_t checksum = 0;
+    std::string_view content;   ///< as stored
+    bool deflated = false;      ///< false: not compressed
+    std::uint32_t checksum = 0; ///< CRC-32 of the uncompressed content
 };
 
 /// The only entry, or the only one that ends in .csv or .txt. Throws Error (usage) if there is none or there

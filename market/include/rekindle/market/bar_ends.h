@@ -13,9 +13,10 @@ namespace rekindle::market {
 /// Turns the times of a table into the instants at which its bars end. Bars shorter than a day have that
 /// instant as their time. Bars of a day or more (BarMetadata::dates_only) have only a date; they end
 ///   at the local time that the file's timestamps say (BarMetadata::day_end_minute), or
-///   at the end of the trading day, for futures and currencies (SessionRules::daily_bars_are_trading_days,
-///     BarMetadata::named_like_futures, may_trade_past_the_close()); not before the next UTC midnight if
-///     their dates are days of UTC, or
+///   at the end of the trading day if they may be futures or currencies, that is, if
+///     SessionRules::daily_bars_are_trading_days, BarMetadata::named_like_futures or
+///     may_trade_past_the_close() says so; if their dates are days of UTC, not before the next UTC midnight;
+///     or
 ///   at the regular close of the date, the early close on a half day; or
 ///   at the next midnight of the zone (the later one of the zone and of UTC, for days of UTC) if the regular
 ///     hours are not known and in markets that trade on weekends.

@@ -25,7 +25,7 @@ struct TickSize {
 ///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw, the label as if
 ///             it were UTC; with BarMetadata::dates_only, midnight UTC of the date itself, for every clock
 ///   open …    prices in ticks, low <= open, close <= high; 0 and below occur only in series that cross 0
-///   volume    units traded, >= 0, times BarMetadata::volume_per_unit()
+///   volume    >= 0, in steps of 10^-BarMetadata::volume_decimals traded units
 ///   contract  index into BarMetadata::contracts, which are ordered by their first bar, then by their last
 ///   vix       last value published before the bar began, NaN before the first; empty if there is no VIX
 struct BarColumns {
@@ -49,17 +49,17 @@ struct BarMetadata {
     /// day ends according to the file's timestamps; above 1,440 it is on the next day; -1 if the timestamps
     /// do not tell.
     int day_end_minute = -1;
-    /// Only with dates_only: the name of the file is that of futures or currencies, whose days are longer
-    /// than those of stocks.
+    /// Only with dates_only: a file is named after a future or a currency pair, whose trading day lasts
+    /// longer than that of stocks.
     bool named_like_futures = false;
     /// 0 if prices have a tick. Otherwise `tick` is only the step in which they are stored, and this is the
     /// width of a profile's levels in such steps.
     Ticks profile_bin = 0;
 
-    /// Volumes are stored in units of 10^-volume_decimals, from 0 to 9: 8 for coins traded in fractions.
+    /// Volumes are stored in steps of 10^-volume_decimals traded units; 0 to 9, such as 8 for coins.
     int volume_decimals = 0;
 
-    /// How many stored units are one traded unit.
+    /// The number of such steps in one traded unit: 10^volume_decimals.
     std::int64_t volume_per_unit() const noexcept;
     bool has_tick() const noexcept { return profile_bin == 0; }
     /// The width of a profile's level in ticks.

@@ -1,6 +1,6 @@
 #pragma once
-/// What is known about instruments: ticks, values, zones and hours. docs/formats/instruments.md has the file
-/// format.
+/// The list of instruments with their ticks, point values, zones and hours; docs/formats/instruments.md
+/// describes the file.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/session.h>
@@ -34,32 +34,34 @@ struct Instrument {
     bool negative_prices = false; ///< has traded, or may trade, below zero
     std::string source;
 
-    /// The rules of SessionRules that follow from the instrument; the others have their defaults.
+    /// Session rules with the instrument's zone and hours, and defaults for everything else.
     SessionRules session_rules() const;
 };
 
-/// Whether daily bars of this name, of a contract or a file, may last longer than the regular hours of
-/// stocks: contracts of futures, symbols in the embedded list, and pairs of currencies. Some are also tickers
-/// of stocks; bars of those are then known later than they could be.
+/// Whether daily bars with this name (of a contract or a file) may end after the regular close of stocks:
+/// true for contracts of futures, symbols of the built-in list, and currency pairs. Some of these are also
+/// tickers of stocks, whose bars are then taken to be known later than they are.
 bool may_trade_past_the_close(std::string_view name);
 
 /// A list of instruments. Immutable, thread-safe.
 class InstrumentTable {
   public:
-    /// The list in the program.
+    /// The built-in list.
     static const InstrumentTable& embedded();
     /// Reads a file. Throws Error (usage) with file and line.
     static InstrumentTable load(const std::filesystem::path& path);
+    /// Reads the text of a file; `where` names the file in errors. Throws as load() does.
     static InstrumentTable parse(std::string_view yaml, const std::string& where);
 
     /// In the order of the file.
     const std::vector<Instrument>& all() const noexcept { return instruments_; }
-    /// By symbol, in any case. nullptr if there is none.
+    /// The instrument with this symbol, in upper or lower case; nullptr if the list has none. The table owns
+    /// it.
     const Instrument* find(std::string_view symbol) const;
-    /// The same; throws Error (usage) listing the symbols if there is none.
+    /// As find(), but throws Error (usage) listing the symbols if there is none.
     const Instrument& get(std::string_view symbol) const;
-    /// The instrument of which the bars are contracts, from their names; nullptr if the names do not tell.
-    /// Names without a delivery month count only if they are continuous contracts (ES1!, @ES#, ES=F).
+    /// The instrument that all these contracts belong to, judging by their names; nullptr if the names do not
+    /// tell. Names without a delivery month count only if they are continuous contracts (ES1!, @ES#, ES=F).
     const Instrument* of_contracts(const std::vector<std::string>& contracts) const;
     /// When the list was checked: days since 1970-01-01.
     std::int32_t checked() const noexcept { return checked_; }

@@ -1,5 +1,6 @@
 #pragma once
-/// Packed integers and run lengths (https://parquet.apache.org/docs/file-format/data-pages/encodings).
+/// Reads bit-packed integers and run lengths
+/// (https://parquet.apache.org/docs/file-format/data-pages/encodings).
 
 #include "reading/parquet/damage.h"
 
@@ -32,7 +33,7 @@ class BitReader {
         bit_ += width;
         return width == 64 ? value : value & ((std::uint64_t{1} << width) - 1);
     }
-    /// The following ones begin at a byte.
+    /// A variable-length integer; like zigzag(), it begins at the next whole byte.
     std::uint64_t varint() {
         align();
         std::uint64_t value = 0;
@@ -42,7 +43,7 @@ class BitReader {
             if (next < 0x80)
                 return value;
         }
-        throw Damage{"a page contains an endless number"};
+        throw Damage{"a page contains an integer of more than 64 bits"};
     }
     std::int64_t zigzag() {
         const std::uint64_t value = varint();
@@ -54,7 +55,7 @@ class BitReader {
             throw Damage{"a page ends early"};
         bit_ += count;
     }
-    /// What follows, from the next whole byte.
+    /// The bytes from the next whole byte on.
     std::string_view rest() {
         align();
         return bytes_.substr(bit_ / 8);

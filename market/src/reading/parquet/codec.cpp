@@ -62,7 +62,7 @@ std::size_t big_endian(std::string_view bytes) {
     return value;
 }
 
-/// Blocks of LZ4 as Hadoop writes them: each after its size without and with compression.
+/// Hadoop writes each block of LZ4 after two numbers: its decompressed and its compressed size.
 bool unpack_lz4_hadoop(std::string_view stored, std::string& decoded) {
     constexpr std::size_t prefix = 8;
     std::size_t done = 0;

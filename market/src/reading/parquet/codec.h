@@ -8,8 +8,8 @@
 
 namespace rekindle::market::parquet {
 
-/// Decompresses a page to exactly `size` bytes into `decoded`, whose old content is lost. Throws Damage, or
-/// Unsupported for a method that is not read.
+/// Replaces `decoded` with the decompressed page, which must have `size` bytes. Throws Damage if it does not,
+/// and Unsupported for a method that Rekindle cannot read.
 void decompress(Codec codec, std::string_view stored, std::size_t size, std::string& decoded);
 
 } // namespace rekindle::market::parquet

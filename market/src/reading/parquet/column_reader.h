@@ -35,7 +35,7 @@ class ColumnReader {
 
     const Column& column_;
     Codec codec_;
-    std::string_view bytes_; ///< pages that were not read yet
+    std::string_view bytes_; ///< the pages that are left
     std::size_t values_left_;
 
     std::string dictionary_text_;
@@ -43,7 +43,7 @@ class ColumnReader {
     bool has_dictionary_ = false;
 
     std::string page_;          ///< decompressed
-    std::size_t page_left_ = 0; ///< cells of the page that were not read yet
+    std::size_t page_left_ = 0; ///< cells of the page that are left
     std::optional<RunLengthReader> levels_;
     std::optional<RunLengthReader> indices_;
     std::unique_ptr<ValueDecoder> decoder_;

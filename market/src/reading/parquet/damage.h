@@ -1,5 +1,5 @@
 #pragma once
-/// What can be wrong with a Parquet file. parquet_source.cpp turns both into an Error that names the file.
+/// What can be wrong with a Parquet file. parquet_rows.cpp turns both into an Error that names the file.
 
 #include <string>
 
@@ -10,7 +10,7 @@ struct Damage {
     std::string what;
 };
 
-/// The bytes are valid, but use a part of the format that is not read.
+/// The file is valid but uses a part of the format that Rekindle does not read.
 struct Unsupported {
     std::string what;
 };

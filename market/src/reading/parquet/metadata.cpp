@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view magic = "PAR1";
 constexpr std::string_view encrypted_magic = "PARE";
-/// Rows per byte of the file. Ten columns of bars never take less than a bit for each row together.
+/// A file that claims more rows than this for each of its bytes counts as damaged. Bars take at least a bit
+/// per row, so no real file comes near it.
 constexpr std::int64_t most_rows_per_byte = 1000;
 constexpr std::size_t largest_page = std::size_t{64} << 20;
 
@@ -105,7 +106,7 @@ Physical physical_of(const SchemaElement& element) {
     return static_cast<Physical>(*element.type);
 }
 
-/// From ConvertedType, which older writers use alone.
+/// Applies ConvertedType, the only annotation of types that older writers use.
 void apply_converted_type(const SchemaElement& element, Column& column) {
     switch (element.converted) {
     case 0: // UTF8
@@ -303,8 +304,8 @@ void check_groups(const FileMetadata& metadata, std::size_t file_size) {
             counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, metadata.rows)), "row"), rows)};
 }
 
-/// Of a data page (whose third field is the encoding of its levels) or a dictionary (whose third is not
-/// used).
+/// Reads the fields that data pages and dictionaries share. Field 3 is the encoding of levels; in a
+/// dictionary, which has no levels, it means something else.
 void read_data_header(ThriftReader& reader, PageHeader& page, bool dictionary) {
     reader.read_structure([&](std::int64_t id, ThriftType type) {
         if (id == 1)

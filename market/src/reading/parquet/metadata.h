@@ -20,7 +20,7 @@ enum class Logical {
     date,        ///< days since 1970
     time_of_day, ///< `per_second` units since midnight
     timestamp,   ///< `per_second` units since 1970
-    other,       ///< not read: UUID, half-precision floats …
+    other,       ///< values that Rekindle does not read, such as UUIDs and half-precision floats
 };
 
 enum class Codec { none = 0, snappy = 1, gzip = 2, lzo = 3, brotli = 4, lz4_hadoop = 5, zstd = 6, lz4 = 7 };
@@ -78,7 +78,7 @@ enum class Encoding {
 
 struct PageHeader {
     PageKind kind = PageKind::other;
-    std::size_t header_size = 0;  ///< of the header itself
+    std::size_t header_size = 0;  ///< in bytes
     std::size_t stored_size = 0;  ///< of the page that follows, in bytes
     std::size_t decoded_size = 0; ///< after decompression
     bool has_checksum = false;

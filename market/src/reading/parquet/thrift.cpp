@@ -33,7 +33,7 @@ std::uint64_t ThriftReader::varint() {
         if (next < 0x80)
             return value;
     }
-    throw Damage{"its metadata contains an endless number"};
+    throw Damage{"its metadata contains an integer of more than 64 bits"};
 }
 
 std::string_view ThriftReader::take(std::uint64_t count) {

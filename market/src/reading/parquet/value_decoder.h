@@ -1,5 +1,5 @@
 #pragma once
-/// Decodes the values of a page, without the missing ones.
+/// Decodes the values of a page, which does not store missing ones.
 
 #include "reading/parquet/metadata.h"
 
@@ -10,7 +10,8 @@
 
 namespace rekindle::market::parquet {
 
-/// A value as stored: `bits` of numbers (32-bit integers are sign-extended), `bytes` of arrays and of int96.
+/// A value as stored. `bits` holds a number (32-bit integers are extended to 64 bits, with their sign if they
+/// have one), `bytes` an array or an int96.
 struct Value {
     std::uint64_t bits = 0;
     std::string_view bytes;

@@ -31,12 +31,13 @@ struct MarketData {
 };
 
 /// Sets zone, day_start and regular_hours to those of config.instrument, except for keys in `given`, and adds
-/// the keys that it set to `given`. Without an instrument, nothing changes. Throws Error (usage) for an
-/// unknown instrument, a damaged list, and another zone than the instrument's.
+/// the keys that it set to `given`. Without an instrument, nothing changes. Throws Error (usage) if the
+/// instrument is unknown, its list is damaged, or the given zone is not the instrument's.
 void apply_instrument(TrainConfig& config, std::set<std::string>& given);
 
-/// A sentence that names the instrument of which the bars are contracts, if its hours differ from `rules` and
-/// the configuration gives neither an instrument nor hours; otherwise "".
+/// A sentence that recommends --instrument if the bars are contracts of an instrument in the built-in list
+/// whose hours differ from `rules`, and the configuration gives neither an instrument nor hours; otherwise
+/// "".
 std::string suggest_instrument(const TrainConfig& config, const market::BarTable& bars,
                                const market::SessionRules& rules);
 
