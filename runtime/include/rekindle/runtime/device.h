@@ -73,7 +73,7 @@ struct DeviceInfo {
     DeviceType type{};
     std::uint32_t vendor_id = 0, device_id = 0;
     std::array<std::uint8_t, 16>
-        uuid{};                  ///< stable across boots and driver versions if the driver keeps it stable
+        uuid{}; ///< stable across boots and driver versions if the driver keeps it stable
     /// "0000:03:00.0", as the kernel names the device; empty if the driver lacks VK_EXT_pci_bus_info.
     std::string pci_address;
     std::uint32_t driver_id = 0; ///< VkDriverId
