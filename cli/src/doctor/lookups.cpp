@@ -206,15 +206,15 @@ std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view g
     if (!gfx.empty())
         text += fmt::format("{} of {} {} code for it.\n", able, counted(rows.size(), "wheel"),
                             able == 1 ? "has" : "have");
-    text += fmt::format("\n{:<9} {:<16} {:<14} {}\n", "torch", "index", "Python",
+    text += fmt::format("\n{:<9} {:<12} {:<16} {:<14} {}\n", "torch", "torchvision", "index", "Python",
                         gfx.empty() ? "" : "code for it");
     Footnotes notes;
     for (const MatrixRow& row : rows) {
         const std::string python = row.python.empty()
                                        ? "not recorded"
                                        : fmt::format("{} to {}", row.python.front(), row.python.back());
-        std::string line =
-            fmt::format("{:<9} {:<16} {:<14}", row.torch.empty() ? "newest" : row.torch, row.index, python);
+        std::string line = fmt::format("{:<9} {:<12} {:<16} {:<14}", row.torch.empty() ? "newest" : row.torch,
+                                       row.torchvision, row.index, python);
         if (!gfx.empty())
             line += row.contains ? " yes" : " no";
         for (const std::string* note : {&row.by_override, &row.note})
@@ -222,13 +222,17 @@ std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view g
                 line += " " + notes.mark(*note);
         text += line + "\n";
         if (options.verbose)
-            text +=
-                indented(fmt::format("{}; checked {} [{}]", row.url, row.checked, sources_of(row.evidence)),
-                         options.width, 10);
+            text += indented(
+                fmt::format("{}{}{}; checked {} [{}]", row.url,
+                            row.torchaudio.empty() ? "" : "; torchaudio " + row.torchaudio,
+                            row.systems.empty() ? "" : fmt::format("; for {}", fmt::join(row.systems, ", ")),
+                            row.checked, sources_of(row.evidence)),
+                options.width, 10);
     }
     text += notes.text(options.width);
     if (!options.verbose)
-        text += "\n-v adds the URL of each index, the date of the check and the source.\n";
+        text += "\n-v adds the URL of each index, torchaudio, the systems, the date of the check and the "
+                "source.\n";
     return text;
 }
 

@@ -57,6 +57,8 @@ class Checker {
             check_gpu(gpu);
         for (const WheelIndex& index : checked.indexes)
             check_index(index);
+        for (const TorchRelease& release : checked.torch_releases)
+            check_torch_release(release);
         for (const Cause& cause : checked.causes)
             check_cause(cause);
         for (const Signature& signature : checked.signatures)
@@ -89,6 +91,7 @@ class Checker {
         unique(checked.gfx_targets, "name", &GfxTarget::name);
         unique(checked.gpus, "name", &GpuModel::name);
         unique(checked.indexes, "id", &WheelIndex::id);
+        unique(checked.torch_releases, "torch", &TorchRelease::torch);
         unique(checked.causes, "slug", &Cause::slug);
         unique(checked.causes, "code", &Cause::code);
         unique(checked.signatures, "id", &Signature::id);
@@ -124,9 +127,13 @@ class Checker {
             wrong(entry, fmt::format("{} \"{}\" does not have the form {}", key, value, form));
     }
 
+    void date(const Entry& entry, std::string_view key, const std::string& value) {
+        if (!value.empty() && !is_date(value)) // a missing date was reported already where it is required
+            wrong(entry, fmt::format("{} \"{}\" is not a date of the form YYYY-MM-DD", key, value));
+    }
+
     void check_entry(const Entry& entry) {
-        if (!entry.checked.empty() && !is_date(entry.checked))
-            wrong(entry, fmt::format("checked \"{}\" is not a date of the form YYYY-MM-DD", entry.checked));
+        date(entry, "checked", entry.checked);
         for (const Backing& backing : entry.evidence)
             if (backing.kind == "thread" && backing.reference.find('#') == std::string::npos &&
                 backing.reference.find("://") == std::string::npos)
@@ -223,6 +230,7 @@ class Checker {
         matches(index, "cuda", index.cuda, "\\d+\\.\\d+");
         matches(index, "minimum_driver", index.minimum_driver, "\\d+(\\.\\d+){0,2}");
         check_targets(index, index.targets, index.kind);
+        words(index, "systems", index.systems, {"linux", "windows"});
         std::set<std::string_view> releases;
         for (const WheelIndex::Release& release : index.releases) {
             matches(index, "torch", release.torch, "\\d+\\.\\d+\\.\\d+");
@@ -231,7 +239,22 @@ class Checker {
             for (const std::string& python : release.python)
                 matches(index, "python", python, "\\d\\.\\d+t?");
             check_targets(index, release.targets, index.kind);
+            date(index, fmt::format("checked of {}", release.torch), release.checked);
+            if (all_.torch_release(release.torch) == nullptr)
+                wrong(index, fmt::format("torch {} is not in torch_releases.yaml", release.torch));
         }
+    }
+
+    void check_torch_release(const TorchRelease& release) {
+        check_entry(release);
+        matches(release, "torch", release.torch, "\\d+\\.\\d+\\.\\d+");
+        date(release, "released", release.released);
+        if (!release.released.empty() && release.released > release.checked)
+            wrong(release,
+                  fmt::format("released {} after it was checked, {}", release.released, release.checked));
+        for (const std::vector<std::string>* versions : {&release.torchvision, &release.torchaudio})
+            for (const std::string& version : *versions)
+                matches(release, "version", version, "\\d+\\.\\d+\\.\\d+");
     }
 
     void check_cause(const Cause& cause) {
@@ -285,7 +308,8 @@ class Checker {
         const Applicability& applies = remedy.applies;
         words(remedy, "systems", applies.systems, {"linux", "wsl", "windows"});
         words(remedy, "vendors", applies.vendors, {"amd", "nvidia", "intel"});
-        words(remedy, "containers", applies.containers, {"docker", "podman"});
+        words(remedy, "containers", applies.containers,
+              {"docker", "podman", "singularity", "kubernetes", "lxc", "systemd-nspawn", "other"});
         words(remedy, "environments", applies.environments, {"venv", "conda", "system", "user"});
         words(remedy, "rocm", applies.rocm, {"bundled", "packages", "system"});
         check_condition(applies.requires_known);
@@ -334,6 +358,9 @@ class Checker {
         matches(alternative, "priced", alternative.priced, "\\d{4}-(0[1-9]|1[0-2])");
         if ((alternative.price_once > 0 || alternative.price_per_hour > 0) && alternative.priced.empty())
             wrong(alternative, "a price without its date");
+        if (!alternative.priced.empty() && alternative.priced > alternative.checked.substr(0, 7))
+            wrong(alternative,
+                  fmt::format("priced {} after it was checked, {}", alternative.priced, alternative.checked));
         targets_or_architectures(alternative, alternative.targets);
         prose(alternative, {&alternative.title, &alternative.detail});
     }

@@ -55,7 +55,7 @@ void read_entry(MappingReader& reader, GpuModel& gpu) {
 
 void read_entry(MappingReader& reader, WheelIndex& index) {
     reader.read("id", index.id);
-    reader.read_word("kind", index.kind, {"rocm", "cuda", "cpu"});
+    reader.read_word("kind", index.kind, {"rocm", "cuda", "cpu", "xpu"});
     reader.read("url", index.url);
     reader.read("rocm", index.rocm, Need::optional);
     reader.read("cuda", index.cuda, Need::optional);
@@ -63,13 +63,24 @@ void read_entry(MappingReader& reader, WheelIndex& index) {
     reader.read("needs_kernel", index.needs_kernel, Need::optional);
     reader.read("targets", index.targets);
     reader.read("device_packages", index.device_packages);
+    reader.read("systems", index.systems);
+    reader.read("files_only", index.files_only);
     reader.read("note", index.note, Need::optional);
     reader.read_items("releases", [&](MappingReader& item) {
         WheelIndex::Release& release = index.releases.emplace_back();
         item.read("torch", release.torch);
         item.read("python", release.python);
         item.read("targets", release.targets);
+        item.read("checked", release.checked, Need::optional);
     });
+}
+
+void read_entry(MappingReader& reader, TorchRelease& release) {
+    reader.read("torch", release.torch);
+    reader.read("released", release.released, Need::optional);
+    reader.read("torchvision", release.torchvision);
+    reader.read("torchaudio", release.torchaudio);
+    reader.read("note", release.note, Need::optional);
 }
 
 Severity severity_of(std::string_view word) {
@@ -218,10 +229,11 @@ struct EntryType {
     Reader read;
 };
 
-constexpr std::array<EntryType, 10> entry_types{{
+constexpr std::array<EntryType, 11> entry_types{{
     {"gfx_targets", read_into<&Knowledge::gfx_targets>},
     {"gpus", read_into<&Knowledge::gpus>},
     {"indexes", read_into<&Knowledge::indexes>},
+    {"torch_releases", read_into<&Knowledge::torch_releases>},
     {"causes", read_into<&Knowledge::causes>},
     {"signatures", read_into<&Knowledge::signatures>},
     {"variables", read_into<&Knowledge::variables>},

@@ -121,6 +121,10 @@ const GpuModel* Knowledge::gpu_named(std::string_view text) const {
     return best;
 }
 
+const TorchRelease* Knowledge::torch_release(std::string_view torch) const {
+    return find_named<TorchRelease>(torch_releases, &TorchRelease::torch, torch.substr(0, torch.find('+')));
+}
+
 const WheelIndex* Knowledge::index(std::string_view id) const {
     return find_named<WheelIndex>(indexes, &WheelIndex::id, id);
 }

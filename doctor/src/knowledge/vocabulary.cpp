@@ -6,13 +6,15 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::array<Placeholder, 60> placeholders{{
+constexpr std::array<Placeholder, 64> placeholders{{
+    {"apptainer", "apptainer or singularity"},
     {"bytes", "bytes that the process holds"},
     {"card", "folder of the GPU in /sys/class/drm, card1"},
     {"command", "name of the process"},
     {"compute_capability", "compute capability of an NVIDIA GPU, 12.0"},
     {"container_tool", "docker or podman"},
     {"cuda_index", "URL of the chosen CUDA index"},
+    {"cuda_packages", "torch on that index, with the torchvision and torchaudio that the environment has"},
     {"cuda_python", "Python version that the wheel exists for"},
     {"cuda_torch", "version of torch on that index"},
     {"cxx_package", "package with the C++ standard headers"},
@@ -36,8 +38,9 @@ constexpr std::array<Placeholder, 60> placeholders{{
     {"nvidia_install", "the distribution's command to install NVIDIA's driver"},
     {"limit", "number of open files"},
     {"native_index", "URL of the index with packages for each device"},
+    {"native_packages", "what to install there: torch[device-gfx1010], and torchvision and torchaudio if the "
+                        "environment has them"},
     {"native_python", "Python that creates the environment"},
-    {"native_torch", "what to install there, torch[device-gfx1010]"},
     {"opencl_package", "package with an OpenCL driver"},
     {"option", "option of a kernel module, amdgpu.mtype_local"},
     {"option_file", "file that sets it"},
@@ -47,6 +50,7 @@ constexpr std::array<Placeholder, 60> placeholders{{
     {"override_index", "URL of the index for that target"},
     {"override_value", "current value of the override"},
     {"override_variable", "the override variable that is set"},
+    {"override_packages", "torch on that index, with the environment's companions"},
     {"override_python", "Python version that the wheel exists for"},
     {"override_torch", "version of torch on that index"},
     {"package", "Python package"},
@@ -65,6 +69,7 @@ constexpr std::array<Placeholder, 60> placeholders{{
     {"visible", "UUIDs of the GPUs to keep"},
     {"vulkan_package", "package with Mesa's Vulkan driver"},
     {"wheel_index", "URL of the chosen ROCm index"},
+    {"wheel_packages", "torch on that index, with the torchvision and torchaudio that the environment has"},
     {"wheel_python", "Python version that the wheel exists for"},
     {"wheel_torch", "version of torch on that index"},
 }};

@@ -26,6 +26,35 @@ std::vector<const T*> ordered(const std::vector<T>& entries, std::string T::*by)
     return pointers;
 }
 
+/// The dates on which the entries of a page were checked; each entry gives its own too.
+class CheckedDates {
+  public:
+    template <class T>
+    CheckedDates& add(const std::vector<T>& entries) {
+        for (const T& entry : entries)
+            dates_.insert(entry.checked);
+        return *this;
+    }
+
+    /// "Checked on 2026-11-21.", "Checked between 2026-11-21 and 2026-11-26; each entry has its date."
+    std::string line() const {
+        if (dates_.empty())
+            return "Nothing is recorded.\n\n";
+        if (dates_.size() == 1)
+            return fmt::format("Checked on {}.\n\n", *dates_.begin());
+        return fmt::format("Checked between {} and {}; each entry has its date.\n\n", *dates_.begin(),
+                           *dates_.rbegin());
+    }
+
+  private:
+    std::set<std::string> dates_;
+};
+
+template <class T>
+std::string checked_line(const std::vector<T>& entries) {
+    return CheckedDates().add(entries).line();
+}
+
 std::string heading(std::string_view anchor, std::string_view title) {
     return fmt::format("<a id=\"{}\"></a>\n\n## {}\n\n", anchor, prose(title));
 }
@@ -53,7 +82,8 @@ std::string_view word(Severity severity) {
 std::string causes_page(const Knowledge& knowledge) {
     std::string page = std::string(origin) +
                        "# Causes\n\nWhy training on a GPU fails or is wrong. The code of a cause and "
-                       "its slug never change; `rekindle doctor --json` gives the name.\n\n";
+                       "its slug never change; `rekindle doctor --json` gives the name.\n\n" +
+                       checked_line(knowledge.causes);
     const auto causes = ordered(knowledge.causes, &Cause::code);
     page += "| Code | Cause | Title |\n|---|---|---|\n";
     for (const Cause* cause : causes)
@@ -115,7 +145,8 @@ std::string signatures_page(const Knowledge& knowledge) {
         std::string(origin) +
         "# Signatures\n\nLog messages and what they can mean. One message can have several causes; the "
         "facts of the host distinguish them. Patterns are [RE2](https://github.com/google/re2/wiki/Syntax), "
-        "matched line by line, ignoring case.\n";
+        "matched line by line, ignoring case.\n\n" +
+        checked_line(knowledge.signatures);
     for (const Signature* signature : ordered(knowledge.signatures, &Signature::id)) {
         page += '\n' + heading(signature->id, signature->id);
         page += fmt::format("**{}**{}\n\n{}\n\n", prose(signature->title),
@@ -135,8 +166,8 @@ std::string variables_page(const Knowledge& knowledge) {
     std::string page =
         std::string(origin) +
         "# Environment variables and module options\n\n\"unreal\": no program reads it. \"build-time\": read "
-        "when the software is compiled, not when it runs.\n\n| Variable | Component | Status "
-        "|\n|---|---|---|\n";
+        "when the software is compiled, not when it runs.\n\n" +
+        checked_line(knowledge.variables) + "| Variable | Component | Status |\n|---|---|---|\n";
     const auto variables = ordered(knowledge.variables, &EnvironmentVariable::name);
     for (const EnvironmentVariable* variable : variables)
         page += fmt::format("| {} | {} | {} |\n", code(variable->name), cell(variable->component),
@@ -179,7 +210,8 @@ std::string applicability(const Remedy& remedy) {
 std::string remedies_page(const Knowledge& knowledge) {
     std::string page = std::string(origin) +
                        "# Remedies\n\nWhat can be done. `{name}` is a placeholder that the plan fills in for "
-                       "the host. `rekindle doctor --fix ID` prints one for this host.\n";
+                       "the host. `rekindle doctor --fix ID` prints one for this host.\n\n" +
+                       checked_line(knowledge.remedies);
     for (const Remedy* remedy : ordered(knowledge.remedies, &Remedy::id)) {
         page += '\n' + heading(remedy->id, remedy->id) + fmt::format("**{}**\n\n", prose(remedy->title));
         page +=
@@ -203,7 +235,8 @@ std::string remedies_page(const Knowledge& knowledge) {
 std::string claims_page(const Knowledge& knowledge) {
     std::string page = std::string(origin) +
                        "# Claims\n\nStatements and commands in circulation, judged. `rekindle doctor "
-                       "--review FILE` finds them in a document.\n";
+                       "--review FILE` finds them in a document.\n\n" +
+                       checked_line(knowledge.claims);
     for (const Claim* claim : ordered(knowledge.claims, &Claim::id)) {
         page += '\n' + heading(claim->id, claim->id);
         page +=
@@ -238,7 +271,7 @@ std::string gpus_page(const Knowledge& knowledge) {
         "# GPUs\n\nOne PCI id can stand for several models; then the revision (the part after the second "
         "colon) "
         "distinguishes them. On a host, the kernel's `gfx_target_version` is authoritative.\n\n" +
-        targets_section(knowledge) +
+        CheckedDates().add(knowledge.gfx_targets).add(knowledge.gpus).line() + targets_section(knowledge) +
         "\n## Models\n\n| Model | PCI ids | Target | Memory (GiB) | Evidence |\n|---|---|---|---|---|\n";
     for (const GpuModel& gpu : knowledge.gpus)
         page +=
@@ -258,20 +291,48 @@ std::string index_section(const WheelIndex& index) {
         page += "Targets are chosen when installing: `pip install \"torch[device-gfxNNNN]\"`.\n\n";
     if (!index.note.empty())
         page += prose(index.note) + "\n\n";
+    if (!index.systems.empty())
+        page += fmt::format("Systems: {}.\n\n", fmt::join(index.systems, ", "));
+    if (index.files_only)
+        page += "A folder of files: use `--find-links`, not `--index-url`.\n\n";
     if (!index.releases.empty())
-        page += "| torch | Python | Targets |\n|---|---|---|\n";
+        page += "| torch | Python | Targets | Checked |\n|---|---|---|---|\n";
     for (const WheelIndex::Release& release : index.releases)
-        page += fmt::format("| {} | {} | {} |\n", release.torch, fmt::join(release.python, ", "),
-                            fmt::join(index.targets_of(release.torch), " "));
+        page += fmt::format("| {} | {} | {} | {} |\n", release.torch,
+                            release.python.empty() ? "not recorded"
+                                                   : fmt::format("{}", fmt::join(release.python, ", ")),
+                            fmt::join(index.targets_of(release.torch), " "),
+                            release.checked.empty() ? index.checked : release.checked);
     return page + (index.releases.empty() ? "" : "\n") + evidence(index);
 }
 
+/// The companion packages of each torch, newest first.
+std::string pairs_section(const Knowledge& knowledge) {
+    std::string page = "## Versions that go together\n\nThe first version in a cell is the one that a plan "
+                       "installs; the others accept this torch too.\n\n"
+                       "| torch | Released | torchvision | torchaudio | Note | Evidence |\n"
+                       "|---|---|---|---|---|---|\n";
+    for (auto release = knowledge.torch_releases.rbegin(); release != knowledge.torch_releases.rend();
+         ++release)
+        page += fmt::format(
+            "| {} | {} | {} | {} | {} | {} |\n", release->torch,
+            release->released.empty() ? "not recorded" : release->released,
+            fmt::join(release->torchvision, ", "),
+            release->torchaudio.empty() ? "none" : fmt::format("{}", fmt::join(release->torchaudio, ", ")),
+            cell(release->note), evidence_line(*release));
+    return page;
+}
+
 std::string wheels_page(const Knowledge& knowledge) {
-    std::string page = std::string(origin) + "# Wheel indexes and images\n\nWhere to install torch from, "
-                                             "and which targets its wheels contain code for. That "
-                                             "libtorch contains a target does not mean that the math "
-                                             "libraries shipped with it do: `rekindle doctor` reads "
-                                             "the files.\n";
+    std::string page =
+        std::string(origin) +
+        "# Wheel indexes and images\n\nWhere to install torch from, "
+        "and which targets its wheels contain code for. That "
+        "libtorch contains a target does not mean that the math "
+        "libraries shipped with it do: `rekindle doctor` reads "
+        "the files.\n\n" +
+        CheckedDates().add(knowledge.indexes).add(knowledge.torch_releases).add(knowledge.images).line() +
+        pairs_section(knowledge);
     for (const WheelIndex& index : knowledge.indexes)
         page += index_section(index);
     page += "\n## Container images\n\nTags documented by the vendor.\n\n| Tag | ROCm | torch | Python | OS "
@@ -298,7 +359,17 @@ std::string alternatives_section(const Knowledge& knowledge) {
 }
 
 std::string index_page(const Knowledge& knowledge) {
-    std::string page = std::string(origin) + "# What the doctor knows\n\n";
+    std::string page = std::string(origin) + "# What the doctor knows\n\n" +
+                       CheckedDates()
+                           .add(knowledge.causes)
+                           .add(knowledge.signatures)
+                           .add(knowledge.variables)
+                           .add(knowledge.remedies)
+                           .add(knowledge.claims)
+                           .add(knowledge.gpus)
+                           .add(knowledge.indexes)
+                           .add(knowledge.alternatives)
+                           .line();
     page += fmt::format("- [Causes](causes.md): {}, why training fails\n", knowledge.causes.size());
     page += fmt::format("- [Signatures](signatures.md): {} messages and what they can mean\n",
                         knowledge.signatures.size());
@@ -314,7 +385,8 @@ std::string index_page(const Knowledge& knowledge) {
             "vendor's or project's pages, *measured* was run, *inferred* follows from the others.\n\n"
             "How to add to it: [knowledge/README.md](../../knowledge/README.md).\n";
     if (!knowledge.alternatives.empty())
-        page += "\n## Alternatives\n" + alternatives_section(knowledge);
+        page += "\n## Alternatives\n\n" + checked_line(knowledge.alternatives) +
+                "Prices give their own month.\n" + alternatives_section(knowledge);
     return page;
 }
 

@@ -24,11 +24,45 @@ std::string home_of(const HostView& view) {
     return *user == "root" ? "/root" : "/home/" + *user;
 }
 
-void add_wheel(Values& values, const std::string& prefix, const std::optional<WheelChoice>& choice,
-               const std::string& interpreter, const std::string& version) {
+/// Whether the environment that is examined has the package, so that a new one needs it too.
+bool has_package(const HostView& view, std::string_view name) {
+    return view.python && std::any_of(view.python->packages.begin(), view.python->packages.end(),
+                                      [&](const PythonPackage& package) { return package.name == name; });
+}
+
+/// torch and, where the examined environment has them, the companions that go with it:
+/// `"torch==2.9.1" "torchvision==0.24.1"`.
+std::string packages_with(const HostView& view, const std::string& torch) {
+    std::string packages = fmt::format("\"torch=={}\"", torch);
+    const TorchRelease* release = view.knowledge.torch_release(torch);
+    const auto add = [&](std::string_view name, const std::vector<std::string>& versions) {
+        if (!versions.empty() && has_package(view, name))
+            packages += fmt::format(" \"{}=={}\"", name, versions.front());
+    };
+    if (release != nullptr) {
+        add("torchvision", release->torchvision);
+        add("torchaudio", release->torchaudio);
+    }
+    return packages;
+}
+
+/// The same from an index of packages for each device, which keeps the versions in step itself.
+std::string device_packages(const HostView& view, const std::string& gfx) {
+    std::string packages = fmt::format("\"torch[device-{}]\"", gfx);
+    if (has_package(view, "torchvision"))
+        packages += fmt::format(" \"torchvision[device-{}]\"", gfx);
+    if (has_package(view, "torchaudio"))
+        packages += " torchaudio";
+    return packages;
+}
+
+void add_wheel(Values& values, const HostView& view, const std::string& prefix,
+               const std::optional<WheelChoice>& choice, const std::string& interpreter,
+               const std::string& version) {
     if (!choice)
         return;
     values[prefix + "_torch"] = choice->torch;
+    values[prefix + "_packages"] = packages_with(view, choice->torch);
     values[prefix + "_index"] = choice->index->url;
     const bool same = version.empty() || choice->python.empty() || choice->python == version;
     values[prefix + "_python"] = same ? interpreter : "python" + choice->python;
@@ -60,9 +94,9 @@ const ContainerImage* image_for(const Knowledge& knowledge, std::string_view gfx
 void add_rocm(Values& values, const HostView& view, const std::string& gfx, const std::string& interpreter,
               const std::string& version) {
     const Knowledge& knowledge = view.knowledge;
-    add_wheel(values, "wheel", rocm_wheel(knowledge, gfx, version), interpreter, version);
+    add_wheel(values, view, "wheel", rocm_wheel(knowledge, gfx, version), interpreter, version);
     if (const auto native = device_package_wheel(knowledge, gfx)) {
-        values["native_torch"] = fmt::format("torch[device-{}]", gfx);
+        values["native_packages"] = device_packages(view, gfx);
         values["native_index"] = native->index->url;
         values["native_python"] = interpreter;
     }
@@ -85,7 +119,7 @@ void add_rocm(Values& values, const HostView& view, const std::string& gfx, cons
         const auto choice = rocm_wheel_for_override(knowledge, *target, pretended->name, version);
         if (!choice)
             continue;
-        add_wheel(values, "override", choice, interpreter, version);
+        add_wheel(values, view, "override", choice, interpreter, version);
         values["override"] = known.value;
         values["override_gfx"] = pretended->name;
         return;
@@ -149,8 +183,21 @@ void add_other_gpu(Values& values, const HostView& view, const Finding& finding,
     }
 }
 
-/// The command that runs container images; nothing if it is neither Docker nor Podman.
-void add_container_tool(Values& values, const Platform& platform) {
+/// The command that starts a container of Apptainer, which sets its variables under both names, or of
+/// Singularity.
+std::string apptainer_command(const HostView& view) {
+    const auto& variables = view.facts.environment.variables;
+    const auto sets = [&](std::string_view prefix) {
+        return variables && std::any_of(variables->begin(), variables->end(),
+                                        [&](const auto& one) { return one.first.starts_with(prefix); });
+    };
+    return sets("SINGULARITY_") && !sets("APPTAINER_") ? "singularity" : "apptainer";
+}
+
+/// The command that runs container images; nothing if it is neither Docker, Podman nor Apptainer.
+void add_container_tool(Values& values, const HostView& view, const Platform& platform) {
+    if (platform.container == "singularity")
+        values["apptainer"] = apptainer_command(view);
     if (platform.container.empty() || platform.container == "docker")
         values["container_tool"] = "docker";
     else if (platform.container == "podman")
@@ -206,7 +253,7 @@ Values placeholder_values(const HostView& view, const Finding& finding, const Pl
                           bool elsewhere) {
     Values values;
     add_host(values, view, elsewhere);
-    add_container_tool(values, platform);
+    add_container_tool(values, view, platform);
     add_python(values, view);
     add_other_gpu(values, view, finding, platform);
     const std::string version = view.python ? view.python->version.value_or("") : "";
@@ -232,7 +279,8 @@ Values placeholder_values(const HostView& view, const Finding& finding, const Pl
         values["compute_capability"] = sm.substr(3, sm.size() - 4) + "." + sm.back();
         const Drivers& drivers = view.facts.drivers;
         const std::string driver = drivers.nvidia_module.value_or(drivers.nvidia_library.value_or(""));
-        add_wheel(values, "cuda", cuda_wheel(view.knowledge, sm, driver, version), interpreter, version);
+        add_wheel(values, view, "cuda", cuda_wheel(view.knowledge, sm, driver, version), interpreter,
+                  version);
     }
     for (const auto& [name, value] : finding.parameters)
         values[name] = value;

@@ -30,7 +30,7 @@ std::optional<WheelChoice> newest(const Knowledge& knowledge, std::string_view k
     std::optional<WheelChoice> best;
     bool best_fits = false;
     for (const WheelIndex& index : knowledge.indexes) {
-        if (index.kind != kind || index.device_packages)
+        if (index.kind != kind || index.device_packages || index.files_only)
             continue;
         for (const WheelIndex::Release& release : index.releases) {
             if (!accept(index, index.targets_of(release.torch)))

@@ -154,10 +154,34 @@ class Explanation {
 
     void add(const WheelIndex& index) {
         std::string text = fmt::format("{} is an index of torch wheels, {}.", index.id, index.url);
+        if (!index.systems.empty())
+            text += fmt::format(" Systems: {}.", fmt::join(index.systems, ", "));
         for (const WheelIndex::Release& release : index.releases)
-            text += fmt::format("\ntorch {} for Python {}", release.torch, fmt::join(release.python, ", "));
-        text += fmt::format("\nCode for: {}.", fmt::join(index.targets, ", "));
+            text += fmt::format("\ntorch {}{} for Python {}", release.torch, companions_of(release.torch),
+                                release.python.empty() ? "(not recorded)"
+                                                       : fmt::format("{}", fmt::join(release.python, ", ")));
+        if (!index.targets.empty())
+            text += fmt::format("\nCode for: {}.", fmt::join(index.targets, ", "));
         push(index, index.note.empty() ? text : text + " " + index.note);
+    }
+
+    void add(const TorchRelease& release) {
+        std::string text = fmt::format(
+            "torch {}{} goes with torchvision {} and {}.", release.torch,
+            release.released.empty() ? "" : ", released " + release.released + ",",
+            fmt::join(release.torchvision, " or "),
+            release.torchaudio.empty() ? "no torchaudio"
+                                       : fmt::format("torchaudio {}", fmt::join(release.torchaudio, " or ")));
+        if (!release.note.empty())
+            text += " " + release.note;
+        std::vector<std::string> with;
+        for (const WheelIndex& index : knowledge_.indexes)
+            for (const WheelIndex::Release& one : index.releases)
+                if (one.torch == release.torch)
+                    with.push_back(index.id);
+        if (!with.empty())
+            text += fmt::format(" Indexes: {}.", fmt::join(with, ", "));
+        push(release, std::move(text));
     }
 
     void add(const ContainerImage& image) {
@@ -181,6 +205,16 @@ class Explanation {
     std::vector<std::string> take() { return std::move(paragraphs_); }
 
   private:
+    /// " with torchvision 0.24.1 and torchaudio 2.9.1"; "" where it is not recorded.
+    std::string companions_of(std::string_view torch) const {
+        const TorchRelease* release = knowledge_.torch_release(torch);
+        if (release == nullptr || release->torchvision.empty())
+            return "";
+        return fmt::format(" with torchvision {}{}", release->torchvision.front(),
+                           release->torchaudio.empty() ? ""
+                                                       : " and torchaudio " + release->torchaudio.front());
+    }
+
     void push(const Entry& entry, std::string text) {
         if (paragraphs_.size() >= paragraph_limit ||
             std::find(seen_.begin(), seen_.end(), &entry) != seen_.end())
@@ -256,6 +290,9 @@ std::vector<std::string> explain(std::string_view term, const Knowledge& knowled
     add_named(knowledge.causes, &Cause::code, name, explanation);
     add_named(knowledge.remedies, &Remedy::id, name, explanation);
     add_named(knowledge.indexes, &WheelIndex::id, name, explanation);
+    add_named(knowledge.torch_releases, &TorchRelease::torch,
+              name.starts_with("torch ") ? std::string_view(name).substr(6) : std::string_view(name),
+              explanation);
     add_named(knowledge.images, &ContainerImage::tag, name, explanation);
     add_named(knowledge.signatures, &Signature::id, name, explanation);
     add_named(knowledge.claims, &Claim::id, name, explanation);

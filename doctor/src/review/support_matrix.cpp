@@ -43,7 +43,12 @@ MatrixRow row_of(const WheelIndex& index, const WheelIndex::Release& release, st
     row.url = index.url;
     row.python = release.python;
     row.note = index.note;
-    row.checked = index.checked;
+    row.checked = release.checked.empty() ? index.checked : release.checked;
+    row.systems = index.systems;
+    if (const TorchRelease* companions = knowledge.torch_release(release.torch)) {
+        row.torchvision = companions->torchvision.empty() ? "" : companions->torchvision.front();
+        row.torchaudio = companions->torchaudio.empty() ? "" : companions->torchaudio.front();
+    }
     row.evidence = index.evidence;
     const GfxTarget* target = knowledge.gfx(gfx);
     if (gfx.empty())

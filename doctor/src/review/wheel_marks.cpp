@@ -13,25 +13,49 @@ namespace {
 
 constexpr std::string_view pair_kind = "version pair";
 
-const std::vector<Backing>& companion_evidence() {
-    static const std::vector<Backing> table{
-        {"documentation", "pytorch/vision README.md", "table of versions"}};
-    return table;
+/// Whether the numbers of `version` begin with those that are given: 2.9.1 is a 2.9.
+bool is_of(const std::string& version, const std::string& given) {
+    const std::vector<long> whole = version_numbers(version);
+    const std::vector<long> start = version_numbers(given);
+    return start.size() <= whole.size() && std::equal(start.begin(), start.end(), whole.begin());
 }
 
-/// torchvision 0.(15+n) belongs to torch 2.n, torchaudio has torch's number.
-std::string companion_mistake(const TorchInstall& install) {
-    const std::vector<long> torch = version_numbers(install.torch);
-    if (torch.size() < 2 || torch[0] != 2 || install.or_later)
+bool any_is_of(const std::vector<std::string>& versions, const std::string& given) {
+    return std::any_of(versions.begin(), versions.end(),
+                       [&](const std::string& version) { return is_of(version, given); });
+}
+
+/// "" if the companion goes with one of the releases, or if nothing is recorded about them.
+std::string mistake_of(std::string_view name, const std::string& version, const std::string& torch,
+                       const std::vector<const TorchRelease*>& releases,
+                       std::vector<std::string> TorchRelease::*companion) {
+    if (version_numbers(version).size() < 2 || releases.empty())
         return "";
-    const std::vector<long> vision = version_numbers(install.vision);
-    if (vision.size() > 1 && (vision[0] != 0 || vision[1] != torch[1] + 15))
-        return fmt::format("torchvision {} does not belong to torch {}: use 0.{}.", install.vision,
-                           install.torch, torch[1] + 15);
-    const std::vector<long> audio = version_numbers(install.audio);
-    if (audio.size() > 1 && audio[1] != torch[1])
-        return fmt::format("torchaudio {} does not belong to torch {}.", install.audio, install.torch);
-    return "";
+    for (const TorchRelease* release : releases)
+        if (any_is_of(release->*companion, version))
+            return "";
+    const std::vector<std::string>& right = releases.back()->*companion;
+    return fmt::format("{} {} does not belong to torch {}{}.", name, version, torch,
+                       right.empty() ? "" : fmt::format(": use {}", right.front()));
+}
+
+struct CompanionMistake {
+    std::string text; ///< "" for none
+    std::vector<Backing> evidence;
+};
+
+CompanionMistake companion_mistake(const TorchInstall& install, const Knowledge& knowledge) {
+    if (version_numbers(install.torch).size() < 2 || install.or_later)
+        return {};
+    std::vector<const TorchRelease*> releases;
+    for (const TorchRelease& release : knowledge.torch_releases)
+        if (is_of(release.torch, install.torch))
+            releases.push_back(&release);
+    std::string text =
+        mistake_of("torchvision", install.vision, install.torch, releases, &TorchRelease::torchvision);
+    if (text.empty())
+        text = mistake_of("torchaudio", install.audio, install.torch, releases, &TorchRelease::torchaudio);
+    return {text, text.empty() ? std::vector<Backing>{} : releases.back()->evidence};
 }
 
 /// An install from an index with one package for each gfx.
@@ -72,8 +96,8 @@ Judgment judge_index_install(const TorchInstall& install, const Knowledge& knowl
         return {Verdict::wrong,
                 fmt::format("torch {}+{} is not on the index {}.", install.torch, install.local, named->id),
                 index == nullptr ? std::vector<Backing>{} : index->evidence};
-    if (const std::string mistake = companion_mistake(install); !mistake.empty())
-        return {Verdict::wrong, mistake, companion_evidence()};
+    if (const CompanionMistake mistake = companion_mistake(install, knowledge); !mistake.text.empty())
+        return {Verdict::wrong, mistake.text, mistake.evidence};
     auto torch = VersionPattern::parse(install.torch);
     if (!torch && index != nullptr && !index->releases.empty())
         return {Verdict::holds, fmt::format("The newest torch there is {}.", index->releases.back().torch),

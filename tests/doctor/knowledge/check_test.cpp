@@ -40,6 +40,49 @@ TEST(CheckKnowledge, AValidFolderHasNoMistakes) {
     EXPECT_EQ(knowledge.cause("out-of-memory")->origin.line, 1);
 }
 
+/// Every type of entry, with the keys that it needs except for the date.
+TEST(CheckKnowledge, NoEntryOfAnyTypeIsAcceptedWithoutItsDate) {
+    const std::string evidence = "  evidence: [{kind: source, ref: \"a/b v1 c.cpp:3\"}]\n";
+    const std::pair<const char*, const char*> entries[] = {
+        {"alternatives.yaml", "- id: a\n  title: t\n  kind: cloud\n  detail: d\n"},
+        {"causes.yaml", "- slug: a\n  code: D001\n  title: t\n  sentence: s\n"},
+        {"claims.yaml", "- id: a\n  patterns: [a]\n  says: s\n  verdict: \"true\"\n  correction: c\n"},
+        {"gfx_targets.yaml", "- name: gfx1010\n  architecture: RDNA1\n  kfd_version: 100100\n"},
+        {"gpus.yaml", "- name: GeForce\n  vendor: nvidia\n"},
+        {"images.yaml", "- tag: \"a:b\"\n"},
+        {"indexes.yaml", "- id: cpu\n  kind: cpu\n  url: https://a\n"},
+        {"remedies.yaml", "- id: a\n  for: {systems: [linux]}\n  title: t\n  changes: c\n  minutes: 1\n"
+                          "  risk: none\n  cost: 0\n"},
+        {"signatures.yaml", "- id: s\n  title: t\n  patterns: [a]\n  means: m\n  harmless: true\n"},
+        {"torch_releases.yaml", "- torch: \"2.9.1\"\n"},
+        {"variables.yaml", "- name: A\n  component: c\n  status: real\n  meaning: m\n"}};
+    for (const auto& [file, entry] : entries) {
+        const KnowledgeFolder dated{{file, entry + evidence + "  checked: 2026-11-21\n"}};
+        EXPECT_THAT(check_knowledge(dated.path()), IsEmpty()) << file;
+        const KnowledgeFolder undated{{file, entry + evidence}};
+        EXPECT_THAT(check_knowledge(undated.path()), ElementsAre(HasSubstr("checked"))) << file;
+        const KnowledgeFolder vague{{file, entry + evidence + "  checked: 2026-11\n"}};
+        EXPECT_THAT(check_knowledge(vague.path()), ElementsAre(HasSubstr("YYYY-MM-DD"))) << file;
+    }
+}
+
+TEST(CheckKnowledge, DatesThatContradictEachOtherAreMistakes) {
+    const KnowledgeFolder folder{
+        {"alternatives.yaml", "- id: a\n  title: t\n  kind: cloud\n  detail: d\n  price_per_hour: 1\n"
+                              "  priced: 2026-12\n" +
+                                  std::string(backing)},
+        {"indexes.yaml", "- id: cpu\n  kind: cpu\n  url: https://a\n"
+                         "  releases: [{torch: \"2.9.1\", checked: 2026-13-01}, {torch: \"2.9.2\"}]\n" +
+                             std::string(backing)},
+        {"torch_releases.yaml", "- torch: \"2.9.1\"\n  released: 2026-11-22\n" + std::string(backing)}};
+    EXPECT_THAT(check_knowledge(folder.path()),
+                ElementsAre("alternatives.yaml:1: priced 2026-12 after it was checked, 2026-11-21",
+                            "indexes.yaml:1: checked of 2.9.1 \"2026-13-01\" is not a date of the form "
+                            "YYYY-MM-DD",
+                            "indexes.yaml:1: torch 2.9.2 is not in torch_releases.yaml",
+                            "torch_releases.yaml:1: released 2026-11-22 after it was checked, 2026-11-21"));
+}
+
 TEST(CheckKnowledge, ReportsEveryMistakeWithItsLine) {
     const KnowledgeFolder folder{
         {"causes.yaml",

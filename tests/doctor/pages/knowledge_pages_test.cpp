@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <re2/re2.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -27,6 +28,27 @@ TEST(KnowledgePages, EveryEntryIsListedWithItsEvidence) {
         EXPECT_THAT(pages.at("knowledge/wheels.md"), HasSubstr("<" + index.url + ">"));
     for (const GpuModel& gpu : knowledge.gpus)
         EXPECT_THAT(pages.at("knowledge/gpus.md"), HasSubstr("| " + cell(gpu.name) + " |"));
+}
+
+TEST(KnowledgePages, EveryPageSaysWhenItsContentsWereChecked) {
+    for (const auto& [name, page] : knowledge_pages(embedded_knowledge()))
+        EXPECT_TRUE(RE2::PartialMatch(page, R"(\nChecked (on|between) \d{4}-\d\d-\d\d)")) << name;
+}
+
+TEST(KnowledgePages, EntriesWithOtherDatesShowThem) {
+    Knowledge knowledge;
+    WheelIndex& index = knowledge.indexes.emplace_back();
+    index.id = "cu999";
+    index.checked = "2026-01-02";
+    index.releases = {{"9.8.7", {"3.12"}, {}, ""}, {"9.9.0", {}, {}, "2026-03-04"}};
+    ContainerImage& image = knowledge.images.emplace_back();
+    image.tag = "a:b";
+    image.checked = "2026-02-03";
+    const std::string page = knowledge_pages(knowledge).at("knowledge/wheels.md");
+    EXPECT_THAT(page, HasSubstr("Checked between 2026-01-02 and 2026-02-03; each entry has its date."));
+    EXPECT_THAT(page, HasSubstr("| 9.8.7 | 3.12 |  | 2026-01-02 |"));
+    EXPECT_THAT(page, HasSubstr("| 9.9.0 | not recorded |  | 2026-03-04 |"));
+    EXPECT_THAT(page, HasSubstr("(2026-02-03)"));
 }
 
 TEST(KnowledgePages, TheOrderOfFilesDoesNotMatter) {

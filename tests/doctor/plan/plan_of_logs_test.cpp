@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <re2/re2.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -27,6 +28,53 @@ std::string plan_text(const Report& report) {
         text +=
             fmt::format("{}: {}\n{}\n{}\n", step.id, fmt::join(step.commands, "\n"), step.verify, step.where);
     return text;
+}
+
+/// The commands of a remedy on a host with an RX 7900 XT and these packages beside torch.
+std::string commands_with(std::vector<std::string> packages, const std::string& remedy) {
+    Facts facts;
+    facts.origin = "this host";
+    facts.system.container = {"none", "constructed"};
+    facts.system.wsl = {0, "constructed"};
+    Gpu& gpu = facts.gpus.emplace_back();
+    gpu.address = "0000:03:00.0";
+    gpu.vendor = "amd";
+    gpu.gfx = {"gfx1100", "constructed"};
+    PythonEnvironment& python = facts.pythons.emplace_back();
+    python.active = true;
+    python.path = "/srv/venv";
+    python.version = {"3.12", "constructed"};
+    for (std::string& name : packages)
+        python.packages.emplace_back().name = std::move(name);
+    Finding finding;
+    finding.cause = embedded_knowledge().causes.front().slug;
+    finding.remedies = {remedy};
+    const Plan plan = make_plan(facts, {finding}, embedded_knowledge());
+    return plan.steps.empty() ? "" : fmt::format("{}", fmt::join(plan.steps.front().commands, "\n"));
+}
+
+/// `torchvision==0.24.1` in a command → "0.24.1".
+std::string version_in(const std::string& commands, const std::string& package) {
+    std::string version;
+    RE2::PartialMatch(commands, "\"" + package + "==([\\d.]+)\"", &version);
+    return version;
+}
+
+TEST(PlanOfWheels, CompanionsOfTheEnvironmentAreInstalledInVersionsThatGoTogether) {
+    for (const char* remedy : {"use-wheel-with-gfx", "upgrade-torch", "rebuild-environment"}) {
+        const std::string all = commands_with({"torch", "torchaudio", "torchvision"}, remedy);
+        const TorchRelease* release = embedded_knowledge().torch_release(version_in(all, "torch"));
+        ASSERT_NE(release, nullptr) << all;
+        EXPECT_EQ(version_in(all, "torchvision"), release->torchvision.front()) << all;
+        EXPECT_EQ(version_in(all, "torchaudio"), release->torchaudio.front()) << all;
+        const std::string torch = commands_with({"torch"}, remedy);
+        EXPECT_NE(version_in(torch, "torch"), "");
+        EXPECT_EQ(torch.find("torchvision"), std::string::npos) << torch;
+        EXPECT_EQ(torch.find("torchaudio"), std::string::npos) << torch;
+    }
+    const std::string native = commands_with({"torch", "torchvision"}, "use-native-wheel");
+    EXPECT_NE(native.find("\"torch[device-gfx1100]\" \"torchvision[device-gfx1100]\""), std::string::npos)
+        << native;
 }
 
 TEST(PlanOfALog, AnNvidiaGpuGetsNothingForAmd) {

@@ -27,6 +27,13 @@ TEST(Explain, VariablesWithAndWithoutAValue) {
     EXPECT_TRUE(says("mtype_local=1", "MI300"));
 }
 
+TEST(Explain, ReleasesOfTorchNameTheirCompanions) {
+    EXPECT_TRUE(says("torch 2.9.1", "torchvision 0.24.1 and torchaudio 2.9.1"));
+    EXPECT_TRUE(says("2.15.0", "torchvision 0.29.2 or 0.29.1"));
+    EXPECT_TRUE(says("rocm6.4", "torch 2.9.1 with torchvision 0.24.1 and torchaudio 2.9.1"));
+    EXPECT_TRUE(says("therock", "Systems: linux, windows"));
+}
+
 TEST(Explain, TargetsAndGpus) {
     EXPECT_TRUE(says("gfx1010", "Radeon RX 5600 XT"));
     EXPECT_TRUE(says("GFX1010", "therock"));
@@ -46,7 +53,7 @@ TEST(Explain, CausesRemediesIndexesAndClaimsByName) {
     ASSERT_FALSE(knowledge.causes.empty());
     EXPECT_TRUE(says(knowledge.causes.front().slug, knowledge.causes.front().code));
     EXPECT_TRUE(says(knowledge.causes.front().code, knowledge.causes.front().slug));
-    EXPECT_TRUE(says("rocm6.2", "torch 2.5.1 for Python"));
+    EXPECT_TRUE(says("rocm6.2", "torch 2.5.1 with torchvision 0.20.1 and torchaudio 2.5.1 for Python"));
     EXPECT_TRUE(says("hipBLASLt is only supported on MI200/MI300", "Verdict: false"));
     EXPECT_TRUE(says("pip install torch==2.5.1 --index-url https://download.pytorch.org/whl/rocm6.3",
                      "No such pair exists"));

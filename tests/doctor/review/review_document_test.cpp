@@ -61,6 +61,26 @@ TEST(ReviewWheels, AnExistingPairHoldsWithItsPythons) {
     EXPECT_TRUE(contains(mark.reason, "3.12")) << mark.reason;
 }
 
+TEST(ReviewWheels, CompanionsMustGoWithTheTorch) {
+    const auto install = [](const std::string& packages, const std::string& index) {
+        return mark_of("pip install " + packages + " --index-url https://download.pytorch.org/whl/" + index,
+                       "pip");
+    };
+    // There is no torchvision 0.30: 0.29.2 accepts torch 2.15.
+    EXPECT_EQ(install("torch==2.15.0 torchvision==0.29.2", "cu132").verdict, Verdict::holds);
+    const Mark late = install("torch==2.15.0 torchvision==0.30.0", "cu132");
+    EXPECT_EQ(late.verdict, Verdict::wrong);
+    EXPECT_TRUE(contains(late.reason, "use 0.29.2")) << late.reason;
+    // The last torchaudio is 2.11.0.
+    EXPECT_EQ(install("torch==2.13.0 torchaudio==2.11.0", "cu130").verdict, Verdict::holds);
+    const Mark audio = install("torch==2.13.0 torchaudio==2.13.0", "cu130");
+    EXPECT_EQ(audio.verdict, Verdict::wrong);
+    EXPECT_TRUE(contains(audio.reason, "use 2.11.0")) << audio.reason;
+    // The patch number counts: torchvision 0.20.1 requires torch 2.5.1.
+    EXPECT_EQ(install("torch==2.5.0 torchvision==0.20.1", "rocm6.2").verdict, Verdict::wrong);
+    EXPECT_EQ(install("torch==2.5 torchvision==0.20", "rocm6.2").verdict, Verdict::holds);
+}
+
 TEST(ReviewWheels, OtherMistakesInInstallCommands) {
     EXPECT_EQ(mark_of("pip install torch==2.5.1 torchvision==0.19.1 --index-url "
                       "https://download.pytorch.org/whl/rocm6.2",

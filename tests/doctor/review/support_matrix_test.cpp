@@ -42,6 +42,22 @@ TEST(SupportMatrix, ATargetInTheWheelsNeedsNoOverride) {
                              [](const MatrixRow& one) { return one.index.starts_with("cu"); }));
 }
 
+TEST(SupportMatrix, RowsNameTheCompanionsAndTheSystems) {
+    const std::vector<MatrixRow> rows = support_matrix("", embedded_knowledge());
+    const MatrixRow* older = row(rows, "2.9.1", "rocm6.4");
+    ASSERT_NE(older, nullptr);
+    EXPECT_EQ(older->torchvision, "0.24.1");
+    EXPECT_EQ(older->torchaudio, "2.9.1");
+    EXPECT_EQ(older->systems, std::vector<std::string>{"linux"});
+    const MatrixRow* newest = row(rows, "2.15.0", "cu132");
+    ASSERT_NE(newest, nullptr);
+    EXPECT_EQ(newest->torchvision, "0.29.2");
+    EXPECT_EQ(newest->torchaudio, "2.11.0");
+    EXPECT_EQ(newest->systems.size(), 2U);
+    for (const MatrixRow& one : rows)
+        EXPECT_TRUE(one.torch.empty() || !one.torchvision.empty()) << one.torch << " " << one.index;
+}
+
 TEST(SupportMatrix, SafeOverridesAreOfferedAndUnsafeOnesWarnedAgainst) {
     const std::vector<MatrixRow> rdna2 = support_matrix("gfx1031", embedded_knowledge());
     const MatrixRow* by_override = row(rdna2, "2.8.0", "rocm6.4");

@@ -61,7 +61,7 @@ struct GpuModel : Entry {
 /// A source of torch wheels, and the contents of its wheels.
 struct WheelIndex : Entry {
     std::string id;   ///< "rocm6.2", "cu128", "cpu", "therock"
-    std::string kind; ///< "rocm", "cuda", "cpu"
+    std::string kind; ///< "rocm", "cuda", "cpu", "xpu"
     std::string url;
     std::string rocm;           ///< "6.2", or ""
     std::string cuda;           ///< "12.8", or ""
@@ -71,12 +71,24 @@ struct WheelIndex : Entry {
         std::string torch;                ///< "2.5.1"
         std::vector<std::string> python;  ///< "3.9" …; empty: not recorded
         std::vector<std::string> targets; ///< of this release, where they differ from the index's
+        std::string checked;              ///< where it differs from the index's date; ""
     };
     std::vector<Release> releases;    ///< oldest first
+    std::vector<std::string> systems; ///< "linux", "windows": where its wheels run; empty: not recorded
+    bool files_only = false;          ///< a folder of files, for --find-links, not for --index-url
     std::vector<std::string> targets; ///< of the newest wheel there
     bool device_packages = false;     ///< targets are installed as torch[device-gfxNNNN]
     std::string note;
     const std::vector<std::string>& targets_of(std::string_view torch) const;
+};
+
+/// A release of torch and the companion packages that go with it.
+struct TorchRelease : Entry {
+    std::string torch;                    ///< "2.9.1"
+    std::string released;                 ///< date, YYYY-MM-DD; "" where it is not recorded
+    std::vector<std::string> torchvision; ///< versions that go with it, the one to install first
+    std::vector<std::string> torchaudio;  ///< the same; empty: none
+    std::string note;
 };
 
 /// A reason why training fails. The slug is the stable name, the code the stable number.
@@ -207,6 +219,7 @@ class Knowledge {
     std::vector<GfxTarget> gfx_targets;
     std::vector<GpuModel> gpus;
     std::vector<WheelIndex> indexes;
+    std::vector<TorchRelease> torch_releases;
     std::vector<Cause> causes;
     std::vector<Signature> signatures;
     std::vector<EnvironmentVariable> variables;
@@ -225,6 +238,8 @@ class Knowledge {
     /// nullptr when there is none.
     const GpuModel* gpu_named(std::string_view text) const;
     const WheelIndex* index(std::string_view id) const;
+    /// "2.9.1", with or without a local part ("+rocm6.4").
+    const TorchRelease* torch_release(std::string_view torch) const;
     const Cause* cause(std::string_view slug) const;
     const Signature* signature(std::string_view id) const;
     const EnvironmentVariable* variable(std::string_view name) const;

@@ -38,7 +38,10 @@ struct MatrixRow {
     std::string index;
     std::string url;
     std::vector<std::string> python;
-    bool contains = false;   ///< the wheel has code for the gfx
+    std::string torchvision; ///< version that goes with this torch; "" where it is not recorded
+    std::string torchaudio;
+    std::vector<std::string> systems; ///< "linux", "windows"; empty: not recorded
+    bool contains = false;            ///< the wheel has code for the gfx
     std::string by_override; ///< "HSA_OVERRIDE_GFX_VERSION=10.3.0 (safe: …)" where the wheel does not contain
                              ///< it and an override works
     std::string note;
