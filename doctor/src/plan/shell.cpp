@@ -91,7 +91,7 @@ std::optional<std::string> in_powershell(std::string_view command) {
 
 bool is_command(std::string_view line) {
     static const RE2 command(
-        R"re((?:sudo|rm|mv|cp|unset|export|for|ulimit|podman|docker|conda|exit)\b.*|\S*(?:python|pip)\S* .*)re");
+        R"re((?:sudo|rm|mv|cp|unset|export|for|ulimit|podman|docker|apptainer|singularity|conda|exit)\b.*|\S*(?:python|pip)\S* .*)re");
     return RE2::FullMatch({line.data(), line.size()}, command);
 }
 

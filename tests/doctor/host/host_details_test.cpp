@@ -118,6 +118,10 @@ TEST(HostDetails, ContainersAreDistinguished) {
     for (const Case& one :
          {Case{"/run/.containerenv", "engine=\"podman-4.3.1\"\nrootless=1\n", "podman"},
           Case{"/.singularity.d/env/01-base.sh", "", "singularity"},
+          Case{"/proc/self/mountinfo",
+               "612 611 0:57 / / ro,nodev,relatime - overlay overlay ro,lowerdir=/var/lib/apptainer/mnt/"
+               "session/overlay-lowerdir:/var/lib/apptainer/mnt/session/rootfs\n",
+               "singularity"},
           Case{"/run/systemd/container", "systemd-nspawn\n", "systemd-nspawn"},
           Case{"/run/systemd/container", "wsl\n", "none"},
           Case{"/proc/1/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope\n",

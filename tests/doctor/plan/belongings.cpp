@@ -60,10 +60,12 @@ const std::vector<Belonging>& belongings() {
          [](const MatrixHost& host) { return !on_windows(host); }},
         {"PowerShell", R"(\$env:|Remove-Item|Get-ChildItem|Scripts[/\\])", on_windows},
         {"wsl.exe", R"(\bwsl --)", is_wsl},
-        {"docker", R"(\bdocker\b)",
+        {"docker", R"(\bdocker\b($|[^:]))", // docker://IMAGE is a place that Apptainer reads
          [](const MatrixHost& host) { return !in_container(host) || host.container == "docker"; }},
         {"podman", R"(\bpodman\b)",
          [](const MatrixHost& host) { return host.container == "podman" || host.container.empty(); }},
+        {"Apptainer", R"(\b(apptainer|singularity) (exec|pull|run)\b)",
+         [](const MatrixHost& host) { return host.container == "singularity"; }},
         {"conda", R"(\bconda )", [](const MatrixHost& host) { return host.conda; }},
         {"a search path without /opt/rocm in it",
          R"(\bunset .*LD_LIBRARY_PATH|\benv .*-u LD_LIBRARY_PATH|\bLD_LIBRARY_PATH=(""|'')?(\s|$)|LD_LIBRARY_PATH .*grep -v "\^/opt/rocm")",

@@ -152,6 +152,50 @@ TEST(ForeignSteps, EveryKindOfCommandIsOfferedWhereItBelongs) {
         }
 }
 
+/// A plan names the step that Apptainer has wherever Docker has one.
+TEST(ForeignSteps, ApptainerHasAStepWhereDockerHasOne) {
+    std::vector<const MatrixHost*> docker;
+    std::vector<const MatrixHost*> apptainer;
+    const std::vector<MatrixHost> hosts = fixtures::host_matrix();
+    const auto matches = [&](const MatrixHost& host, std::string_view container, bool nvidia) {
+        return host.container == container && host.system == "linux" && host.nvidia == nvidia &&
+               host.amd != nvidia && host.facts.gpus.size() == 1;
+    };
+    for (const bool nvidia : {false, true})
+        for (const auto& [container, into] : {std::pair{"docker", &docker}, {"singularity", &apptainer}})
+            for (const MatrixHost& host : hosts)
+                if (matches(host, container, nvidia)) {
+                    into->push_back(&host);
+                    break;
+                }
+    ASSERT_EQ(docker.size(), 2U);
+    ASSERT_EQ(apptainer.size(), 2U);
+    std::size_t compared = 0;
+    const auto starts_container = [](const Plan& plan, const char* pattern) {
+        return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+            const auto lines = commands_of(step);
+            return std::any_of(lines.begin(), lines.end(),
+                               [&](const std::string& line) { return RE2::PartialMatch(line, pattern); });
+        });
+    };
+    for (std::size_t i = 0; i < docker.size(); ++i)
+        for (const Remedy& remedy : embedded_knowledge().remedies) {
+            Finding finding;
+            finding.cause = embedded_knowledge().causes.front().slug;
+            finding.parameters = parameters_of(*docker[i]);
+            finding.remedies = {remedy.id};
+            const Plan with_docker = make_plan(docker[i]->facts, {finding}, embedded_knowledge());
+            if (!starts_container(with_docker, R"(\bdocker (run|exec|restart)\b)") ||
+                remedy.id == "no-cgroups") // a setting of NVIDIA's toolkit, which --nv does not use
+                continue;
+            ++compared;
+            EXPECT_TRUE(starts_container(make_plan(apptainer[i]->facts, {finding}, embedded_knowledge()),
+                                         R"(\bapptainer (run|exec|pull)\b)"))
+                << remedy.id << " on " << apptainer[i]->name;
+        }
+    EXPECT_GE(compared, 8U);
+}
+
 /// Removing a search path that the wheel's own libraries need breaks what works.
 TEST(ForeignSteps, EveryWayToRemoveTheSearchPathIsRecognized) {
     const auto is_removal = [](const char* line) {
