@@ -77,6 +77,8 @@ void read_folder(const std::filesystem::path& folder, bool given, const Knowledg
         CaseFile one{entry.path().stem().string(), "", log->text, "", given, {}};
         if (const YamlNode* thread = root.find("thread"))
             one.thread = thread->text;
+        else if (const YamlNode* source = root.find("source"))
+            one.thread = source->text;
         const YamlNode* variants = root.find("variants");
         if (root.find("cause") != nullptr || variants == nullptr) {
             one.cause = slug_of(root, entry.path());

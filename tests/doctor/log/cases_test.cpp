@@ -90,7 +90,8 @@ TEST(Cases, TheTwentyFourAreThere) {
               24);
     for (const CaseFile& one : cases()) {
         EXPECT_NE(embedded_knowledge().cause(one.cause), nullptr) << one.name << ": " << one.cause;
-        EXPECT_FALSE(one.thread.empty()) << one.name << " does not say where it was posted";
+        EXPECT_FALSE(one.thread.empty())
+            << one.name << " does not say where it was posted, or which source prints it";
     }
 }
 

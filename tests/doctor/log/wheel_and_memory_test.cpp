@@ -122,6 +122,11 @@ std::vector<Facts> where_it_holds(const Condition& unless, const CaseFile& one) 
         const bool amd = one.cause == "wheel-lacks-gfx";
         all.push_back(host_with_wheel(amd ? "gfx1100" : "sm_86", amd ? "2.5.1+rocm6.2" : "2.4.1+cu121"));
     }
+    if (unless.key == "wsl") {
+        Facts& facts = all.emplace_back(one.facts);
+        facts.system.wsl = {0, "posted"};
+        facts.system.kernel = {"6.8.0-45-generic", "posted"};
+    }
     if (unless.key == "not") // the knowledge has it for RDNA1 only
         for (const char* other : {"gfx1030", "gfx1100", "gfx1201"})
             all.push_back(host_with_wheel(other, "2.9.1+rocm6.4"));
