@@ -43,7 +43,8 @@ Report diagnose(const Context& context, WatchedRun run, const Knowledge& knowled
     if (!line.has("python"))
         options.python.clear(); // those probes take minutes; the command itself has just shown what happens
     std::vector<ProbeResult> probes = run_probes(facts, options);
-    Report report = make_report(std::move(facts), std::move(probes), &run.log, knowledge);
+    const bool failed = !run.result.succeeded() && !run.result.interrupted();
+    Report report = make_report(std::move(facts), std::move(probes), failed ? &run.log : nullptr, knowledge);
     report.run = std::move(run.result);
     return report;
 }
@@ -88,7 +89,9 @@ ExitStatus run_and_diagnose(Context& context, const Knowledge& knowledge) {
         return static_cast<ExitStatus>(result.shell_status());
     }
     Report report = diagnose(context, std::move(run), knowledge);
-    if (!json)
+    if (!json && (result.succeeded() || result.interrupted()))
+        context.output.line(render_run(result));
+    else if (!json)
         print_report(context, report, knowledge);
     if (line.flag("finish") && !result.succeeded() && !result.interrupted())
         report.second_run = finish_on_vulkan(context, result);

@@ -19,8 +19,14 @@ struct PciInfo {
 struct Utilization {
     unsigned gpu, memory; ///< percent
 };
+/// `used` includes what the driver reserves.
 struct Memory {
     unsigned long long total, free, used;
+};
+/// `used` is what processes hold, as nvidia-smi prints it. From driver 510 on.
+struct Memory2 {
+    unsigned version = sizeof(Memory2) | 2U << 24U;
+    unsigned long long total = 0, reserved = 0, free = 0, used = 0;
 };
 struct Process {
     unsigned pid;
@@ -43,6 +49,7 @@ class DeviceReading {
     DeviceReading(const DriverLibrary& nvml, Device device, ProbeResult& result)
         : nvml_(nvml), device_(device), result_(result) {}
 
+    bool has(const char* function) const { return nvml_.file().find<int()>(function) != nullptr; }
     /// Calls function(device, arguments…) and returns whether it succeeded. If not, stores the reason under
     /// each key.
     template <class... Arguments>
@@ -84,7 +91,7 @@ class DeviceReading {
   private:
     template <class... Arguments>
     std::string problem(const char* function, Arguments... arguments) const {
-        if (nvml_.file().find<int()>(function) == nullptr)
+        if (!has(function))
             return fmt::format("this NVML has no {}", function);
         const int status = nvml_.status_of(function, device_, arguments...);
         return status == 0 ? "" : fmt::format("{}: {}", function, nvml_.text_of(status));
@@ -100,15 +107,25 @@ std::string kernel_address(const PciInfo& pci) {
     return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
 
+void read_memory(DeviceReading& reading) {
+    Memory2 newer;
+    Memory older{};
+    if (reading.has("nvmlDeviceGetMemoryInfo_v2")) {
+        if (!reading.ask({"memory_used", "memory_total"}, "nvmlDeviceGetMemoryInfo_v2", &newer))
+            return;
+        older = {newer.total, newer.free, newer.used};
+    } else if (!reading.ask({"memory_used", "memory_total"}, "nvmlDeviceGetMemoryInfo", &older)) {
+        return;
+    }
+    reading.enter("memory_used", older.used);
+    reading.enter("memory_total", older.total);
+}
+
 void read_values(DeviceReading& reading) {
     Utilization utilization{};
     if (reading.ask({"load"}, "nvmlDeviceGetUtilizationRates", &utilization))
         reading.enter("load", utilization.gpu);
-    Memory memory{};
-    if (reading.ask({"memory_used", "memory_total"}, "nvmlDeviceGetMemoryInfo", &memory)) {
-        reading.enter("memory_used", memory.used);
-        reading.enter("memory_total", memory.total);
-    }
+    read_memory(reading);
     unsigned temperature = 0;
     constexpr int gpu_sensor = 0;
     if (reading.ask({"temperature"}, "nvmlDeviceGetTemperature", gpu_sensor, &temperature))

@@ -191,15 +191,22 @@ TEST(LogDiagnosis, AKilledWorkerIsNoExhaustedMemoryWhereTheKernelKilledNothing) 
     const Lines kill{"[   99.0] Memory cgroup out of memory: Killed process 4711 (python3)"};
     Facts facts;
     facts.origin = "this machine";
-    const auto names_memory = [&](const std::string& text) {
+    const auto names = [&](const char* cause, const std::string& text) {
         const LogDiagnosis diagnosis =
             diagnose_log(log_from_text(text, "posted"), facts, embedded_knowledge());
-        return std::ranges::count(diagnosis.findings, "host-memory-exhausted", &Finding::cause) > 0;
+        return std::ranges::count(diagnosis.findings, cause, &Finding::cause) > 0;
     };
+    const auto names_memory = [&](const std::string& text) { return names("host-memory-exhausted", text); };
+    const std::string rank =
+        "E1126 01:58:00 714 api.py:986] failed (exitcode: -9) local_rank: 1 (pid: 740) of binary: python\n";
     EXPECT_TRUE(names_memory(worker)) << "the kernel's log is unknown";
     facts.kernel_log.lines = {other, "/dev/kmsg"};
     EXPECT_FALSE(names_memory(worker));
+    EXPECT_FALSE(names_memory(rank));
     EXPECT_TRUE(names_memory(refused));
+    for (const std::string& text : {worker, rank})
+        EXPECT_TRUE(names("process-killed-by-other", text)) << text;
+    EXPECT_FALSE(names("process-killed-by-other", refused));
     facts.kernel_log.lines = {kill, "/dev/kmsg"};
     EXPECT_TRUE(names_memory(worker));
     facts.origin = "a posted case";

@@ -17,6 +17,10 @@ struct PciInfo {
     unsigned domain, bus, device, pci_device, subsystem;
     char address[32];
 };
+struct MemoryInfo2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
 struct Process {
     unsigned pid;
     unsigned long long memory;
@@ -71,9 +75,19 @@ FAKE_DRIVER int nvmlDeviceGetUtilizationRates(void* device, unsigned* percent) {
 
 FAKE_DRIVER int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
     memory[0] = 24 * gibibyte;
-    memory[1] = 18 * gibibyte;
-    memory[2] = 6 * gibibyte;
+    memory[1] = 17 * gibibyte;
+    memory[2] = 7 * gibibyte;
     return fake_driver::behave("nvmlDeviceGetMemoryInfo");
+}
+
+FAKE_DRIVER int nvmlDeviceGetMemoryInfo_v2(void*, MemoryInfo2* memory) {
+    if (memory->version != (sizeof *memory | 2U << 24U))
+        return 25; // NVML_ERROR_ARGUMENT_VERSION_MISMATCH
+    memory->total = 24 * gibibyte;
+    memory->reserved = gibibyte;
+    memory->free = 17 * gibibyte;
+    memory->used = 6 * gibibyte;
+    return fake_driver::behave("nvmlDeviceGetMemoryInfo_v2");
 }
 
 FAKE_DRIVER int nvmlDeviceGetTemperature(void*, int, unsigned* degrees) {
