@@ -244,13 +244,16 @@ CostFigures cost_figures(const CommandLine& line) {
         throw usage_error("--cpu-step and --card-step are compared with each other").expected("both");
     if (line.has("watts") != line.has("electricity"))
         throw usage_error("--watts and --electricity give the cost of an hour together").expected("both");
-    return {.hours_per_month = line.number("hours_per_month", 0),
-            .price = line.number("price", 0),
-            .resale = line.number("resale", 0),
-            .watts = line.number("watts", 0),
-            .per_kilowatt_hour = line.number("electricity", 0),
-            .cpu_step = line.number("cpu_step", 0),
-            .card_step = line.number("card_step", 0)};
+    CostFigures figures;
+    figures.hours_per_month = line.number("hours_per_month", 0);
+    figures.resale = line.number("resale", 0);
+    figures.watts = line.number("watts", 0);
+    figures.per_kilowatt_hour = line.number("electricity", 0);
+    figures.cpu_step = line.number("cpu_step", 0);
+    figures.card_step = line.number("card_step", 0);
+    if (line.has("price"))
+        read_card_price(line.text("price"), figures);
+    return figures;
 }
 
 ExitStatus show_alternatives(Context& context, const Knowledge& knowledge) {

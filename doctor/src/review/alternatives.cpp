@@ -1,13 +1,17 @@
 #include "knowledge/gpu_model.h"
 
+#include <rekindle/base/error.h>
 #include <rekindle/doctor/review.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <chrono>
 #include <cmath>
 #include <optional>
+#include <re2/re2.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -113,12 +117,53 @@ const Alternative* cheapest_cloud(const Knowledge& knowledge) {
     return cheapest;
 }
 
+/// Letters and digits only: "RX 7900 XT" → "rx7900xt".
+std::string compact(std::string_view text) {
+    std::string result;
+    for (const char c : text)
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+            result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return result;
+}
+
+/// The model whose name ends in what the user wrote: "rx7900xt" is the Radeon RX 7900 XT.
+const GpuModel* model_of(std::string_view card, const Knowledge& knowledge) {
+    const std::string written = compact(card);
+    const GpuModel* best = nullptr;
+    for (const GpuModel& gpu : knowledge.gpus)
+        if (compact(gpu.name).ends_with(written) && (best == nullptr || gpu.name.size() < best->name.size()))
+            best = &gpu;
+    return written.size() < 3 ? nullptr : best;
+}
+
+/// "$650.00 for a Radeon RX 7900 XT (your figure of 2026-11-01)".
+std::string own_price(const CostFigures& figures, const GpuModel* model) {
+    std::string text = dollars(figures.price);
+    if (!figures.card.empty())
+        text += " for " + (model == nullptr ? figures.card : "the " + model->name);
+    return text + (figures.price_date.empty() ? " (your figure)"
+                                              : fmt::format(" (your figure of {})", figures.price_date));
+}
+
+/// Whether the wheels of pytorch.org have code for the card that the user named; "" if that is not known.
+std::string code_for(const GpuModel* model, const Knowledge& knowledge) {
+    if (model == nullptr || model->target.empty())
+        return "";
+    const bool official =
+        std::any_of(knowledge.indexes.begin(), knowledge.indexes.end(), [&](const WheelIndex& index) {
+            return index.url.starts_with("https://download.pytorch.org/") &&
+                   knowledge.covers(index.targets, model->target);
+        });
+    return fmt::format("; PyTorch's wheels have {} for its {}", official ? "code" : "no code", model->target);
+}
+
 std::string card_arithmetic(const Alternative& card, const CostFigures& figures, const Knowledge& knowledge) {
     const double cost = figures.price > 0 ? figures.price : card.price_once;
     if (cost <= 0)
         return "--price and --hours-per-month give the break-even with rented hours";
-    std::string what = figures.price > 0 ? dollars(cost) + " (your figure)"
-                                         : fmt::format("{} ({})", dollars(cost), card.priced);
+    const GpuModel* model = model_of(figures.card, knowledge);
+    std::string what =
+        figures.price > 0 ? own_price(figures, model) : fmt::format("{} ({})", dollars(cost), card.priced);
     const Alternative* cloud = cheapest_cloud(knowledge);
     if (cloud == nullptr)
         return what;
@@ -151,6 +196,31 @@ std::string step_arithmetic(const CostFigures& figures) {
 
 } // namespace
 
+void read_card_price(std::string_view text, CostFigures& figures) {
+    static const RE2 form(R"((?:([^=@]{1,60})=)?(\d{1,7}(?:\.\d{1,2})?)(?:@(\d{4}-\d\d-\d\d))?)");
+    static const RE2 date_form(R"((\d{4})-(\d\d)-(\d\d))");
+    std::string card;
+    std::string date;
+    double price = 0;
+    int year = 0;
+    unsigned month = 0;
+    unsigned day = 0;
+    bool ok =
+        RE2::FullMatch({text.data(), text.size()}, form, &card, &price, &date) && price > 0 && price <= 1e6;
+    if (ok && !date.empty())
+        ok = RE2::FullMatch(date, date_form, &year, &month, &day) &&
+             std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day))
+                 .ok();
+    if (!ok)
+        throw usage_error(fmt::format("\"{}\" is not a price", text))
+            .at("--price")
+            .expected("DOLLARS, DOLLARS@DATE or CARD=DOLLARS@DATE, such as rx7900xt=650@2026-11-01");
+    figures.price = price;
+    figures.card = std::move(card);
+    figures.price_date = std::move(date);
+}
+
 std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, const CostFigures& figures) {
     const std::vector<std::string> targets = targets_of(facts, knowledge);
     std::vector<const Alternative*> sorted;
@@ -170,7 +240,8 @@ std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge,
         if (one->kind == "cloud" && one->price_per_hour > 0)
             option.arithmetic = cloud_arithmetic(*one, figures);
         else if (one->kind == "card")
-            option.arithmetic = card_arithmetic(*one, figures, knowledge);
+            option.arithmetic = card_arithmetic(*one, figures, knowledge) +
+                                code_for(model_of(figures.card, knowledge), knowledge);
         else if (one->kind == "cpu")
             option.arithmetic = step_arithmetic(figures);
         options.push_back(std::move(option));

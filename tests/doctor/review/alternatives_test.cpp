@@ -1,3 +1,4 @@
+#include <rekindle/base/error.h>
 #include <rekindle/doctor/review.h>
 
 #include <gtest/gtest.h>
@@ -113,6 +114,31 @@ TEST(Alternatives, EveryPriceHasItsMonthAndSource) {
         EXPECT_FALSE(one.evidence.empty()) << one.id;
         EXPECT_EQ(one.price_per_hour > 0 || one.price_once > 0, !one.priced.empty()) << one.id;
     }
+}
+
+TEST(Alternatives, APriceMayNameTheCardAndItsDate) {
+    CostFigures figures;
+    read_card_price("500", figures);
+    EXPECT_EQ(figures.price, 500);
+    EXPECT_EQ(figures.card + figures.price_date, "");
+    read_card_price("rx7900xt=650.50@2026-11-01", figures);
+    EXPECT_EQ(figures.price, 650.5);
+    const auto text_of = [](const CostFigures& given) {
+        for (const Option& option : alternatives({}, embedded_knowledge(), given))
+            if (option.arithmetic.find("pays off") != std::string::npos)
+                return option.arithmetic;
+        return std::string();
+    };
+    const std::string known = text_of(figures);
+    EXPECT_NE(known.find("$650.50 for the Radeon RX 7900 XT (your figure of 2026-11-01)"), std::string::npos)
+        << known;
+    EXPECT_NE(known.find("PyTorch's wheels have code for its gfx1100"), std::string::npos) << known;
+    read_card_price("RX 5600 XT=120", figures);
+    EXPECT_NE(text_of(figures).find("no code for its gfx1010"), std::string::npos) << text_of(figures);
+    read_card_price("my card=120", figures);
+    EXPECT_NE(text_of(figures).find("$120.00 for my card (your figure)"), std::string::npos);
+    for (const char* wrong : {"", "0", "-5", "x", "650@", "650@2026-13-01", "650@2026-02-30", "=650", "1e9"})
+        EXPECT_THROW(read_card_price(wrong, figures), Error) << wrong;
 }
 
 } // namespace

@@ -64,6 +64,8 @@ struct Option {
 struct CostFigures {
     double hours_per_month = 0;   ///< training hours: on the CPU if both step times are given, else on a card
     double price = 0;             ///< price of the card
+    std::string card;             ///< its name as the user wrote it; "" if not given
+    std::string price_date;       ///< YYYY-MM-DD; "" if not given
     double resale = 0;            ///< what the card will be sold for
     double watts = 0;             ///< power of the computer while it trains on the card
     double per_kilowatt_hour = 0; ///< price of electricity
@@ -76,6 +78,8 @@ struct CostFigures {
     }
     double electricity_per_hour() const noexcept { return watts / 1000 * per_kilowatt_hour; }
 };
+/// Sets the price from "650", "650@2026-11-01" or "rx7900xt=650@2026-11-01". Throws usage_error.
+void read_card_price(std::string_view text, CostFigures& figures);
 /// What this user can do, free options first. Without a price or hours no break-even is computed.
 std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, const CostFigures& figures);
 
