@@ -36,6 +36,7 @@ ExitStatus run_generate_docs(Context& context) {
     if (only == "all" || only == "pages") {
         write_all(folder, reference_pages());
         write_all(folder, doctor::knowledge_pages(doctor::embedded_knowledge()));
+        write_all(folder, doctor::committed_knowledge_pages(doctor::embedded_knowledge()));
     }
     if (only == "committed") {
         if (!std::filesystem::is_directory(folder / "hardware"))
@@ -43,6 +44,7 @@ ExitStatus run_generate_docs(Context& context) {
                 .at(folder.string())
                 .expected("the folder docs of the repository");
         write_all(folder, committed_pages());
+        write_all(folder, doctor::committed_knowledge_pages(doctor::embedded_knowledge()));
         write_all(folder, {{"hardware.md", trainer::hardware_page_of(folder)}});
     }
     if (only == "all" || only == "man")

@@ -76,6 +76,13 @@ class Checker {
             check_entry(image);
             matches(image, "tag", image.tag, "[a-z0-9./_-]+:[A-Za-z0-9._-]+");
         }
+        for (const Distribution& distribution : checked.distributions) {
+            check_entry(distribution);
+            matches(distribution, "vulkan", distribution.vulkan, "\\d\\.\\d");
+            matches(distribution, "glibc", distribution.glibc, "\\d\\.\\d+");
+            matches(distribution, "python", distribution.python, "\\d\\.\\d+");
+            prose(distribution, {&distribution.note});
+        }
         for (const Claim& claim : checked.claims) {
             check_entry(claim);
             matches(claim, "id", claim.id, "[a-z0-9][a-z0-9.-]*");
@@ -99,6 +106,7 @@ class Checker {
         unique(checked.remedies, "id", &Remedy::id);
         unique(checked.alternatives, "id", &Alternative::id);
         unique(checked.images, "tag", &ContainerImage::tag);
+        unique(checked.distributions, "name", &Distribution::name);
         unique(checked.claims, "id", &Claim::id);
         std::map<std::string_view, const GpuModel*> ids;
         for (const GpuModel& gpu : checked.gpus)

@@ -159,6 +159,18 @@ void read_entry(MappingReader& reader, Alternative& alternative) {
     reader.read("targets", alternative.targets);
 }
 
+void read_entry(MappingReader& reader, Distribution& distribution) {
+    reader.read("name", distribution.name);
+    reader.read("os_id", distribution.os_id);
+    reader.read("release", distribution.release);
+    for (const auto& [key, into] :
+         {std::pair{"kernel", &distribution.kernel}, std::pair{"mesa", &distribution.mesa},
+          std::pair{"vulkan", &distribution.vulkan}, std::pair{"rocm", &distribution.rocm},
+          std::pair{"nvidia", &distribution.nvidia}, std::pair{"python", &distribution.python},
+          std::pair{"glibc", &distribution.glibc}, std::pair{"note", &distribution.note}})
+        reader.read(key, *into, Need::optional);
+}
+
 void read_entry(MappingReader& reader, ContainerImage& image) {
     reader.read("tag", image.tag);
     reader.read("rocm", image.rocm, Need::optional);
@@ -229,7 +241,7 @@ struct EntryType {
     Reader read;
 };
 
-constexpr std::array<EntryType, 11> entry_types{{
+constexpr std::array<EntryType, 12> entry_types{{
     {"gfx_targets", read_into<&Knowledge::gfx_targets>},
     {"gpus", read_into<&Knowledge::gpus>},
     {"indexes", read_into<&Knowledge::indexes>},
@@ -240,6 +252,7 @@ constexpr std::array<EntryType, 11> entry_types{{
     {"remedies", read_into<&Knowledge::remedies>},
     {"alternatives", read_into<&Knowledge::alternatives>},
     {"images", read_into<&Knowledge::images>},
+    {"distributions", read_into<&Knowledge::distributions>},
     {"claims", read_into<&Knowledge::claims>},
 }};
 

@@ -47,6 +47,7 @@ TEST(CheckKnowledge, NoEntryOfAnyTypeIsAcceptedWithoutItsDate) {
         {"alternatives.yaml", "- id: a\n  title: t\n  kind: cloud\n  detail: d\n"},
         {"causes.yaml", "- slug: a\n  code: D001\n  title: t\n  sentence: s\n"},
         {"claims.yaml", "- id: a\n  patterns: [a]\n  says: s\n  verdict: \"true\"\n  correction: c\n"},
+        {"distributions.yaml", "- name: Debian 13\n  os_id: debian\n  release: \"13\"\n"},
         {"gfx_targets.yaml", "- name: gfx1010\n  architecture: RDNA1\n  kfd_version: 100100\n"},
         {"gpus.yaml", "- name: GeForce\n  vendor: nvidia\n"},
         {"images.yaml", "- tag: \"a:b\"\n"},

@@ -1,11 +1,13 @@
 #include "pages/markdown.h"
 
+#include <rekindle/base/file.h>
 #include <rekindle/doctor/pages.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <re2/re2.h>
 
 namespace rekindle::doctor {
@@ -78,6 +80,34 @@ TEST(KnowledgePages, ConditionsAreReadable) {
     EXPECT_THAT(knowledge_pages(knowledge).at("knowledge/signatures.md"),
                 HasSubstr("- [c](causes.md#c), strong, when (torch is `>=2.6` and not (gfx is `RDNA1` or "
                           "`gfx1031`)): it is\n"));
+}
+
+TEST(DistributionsPage, TheCommittedPageIsUpToDate) {
+    const std::filesystem::path docs = std::filesystem::path(REKINDLE_TEST_DATA) / "../../../docs";
+    for (const auto& [name, page] : committed_knowledge_pages(embedded_knowledge()))
+        EXPECT_EQ(page, read_file(docs / name)) << "run rekindle generate-docs docs --only committed";
+}
+
+TEST(DistributionsPage, SaysWhereTheWheelRuns) {
+    Knowledge knowledge;
+    const auto add = [&](const char* name, const char* glibc, const char* python, const char* mesa,
+                         const char* vulkan) {
+        Distribution& one = knowledge.distributions.emplace_back();
+        one.name = name;
+        one.glibc = glibc;
+        one.python = python;
+        one.mesa = mesa;
+        one.vulkan = vulkan;
+        one.checked = "2026-11-26";
+    };
+    add("new", "2.41", "3.13", "25.0.7", "");
+    add("old", "2.31", "3.9", "21.2", "1.2");
+    add("little", "2.43", "", "", "");
+    const std::string page = committed_knowledge_pages(knowledge).at("reference/distributions.md");
+    EXPECT_THAT(page, HasSubstr("| 3.13 | 2.41 | yes |\n"));
+    EXPECT_THAT(page, HasSubstr("| no: glibc 2.31, Python 3.9, Vulkan 1.2 |\n"));
+    EXPECT_THAT(page, HasSubstr("| unknown: Python, Mesa not recorded |\n"));
+    EXPECT_THAT(page, HasSubstr("Checked on 2026-11-26"));
 }
 
 TEST(Markdown, TextIsEscaped) {

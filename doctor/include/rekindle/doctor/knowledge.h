@@ -167,6 +167,21 @@ struct Alternative : Entry {
     std::vector<std::string> targets; ///< gfx names or architectures that it is for; empty: all
 };
 
+/// What a release of a Linux distribution ships. An empty field was not recorded.
+struct Distribution : Entry {
+    std::string name;    ///< "Ubuntu 24.04"
+    std::string os_id;   ///< of /etc/os-release, "ubuntu"
+    std::string release; ///< VERSION_ID, "24.04"; "rolling"
+    std::string kernel;
+    std::string mesa;   ///< of the package with RADV
+    std::string vulkan; ///< highest Vulkan version of its RADV, "1.4"
+    std::string rocm;   ///< packages of its own archive; "none" where it has none
+    std::string nvidia; ///< packages of its own archive
+    std::string python; ///< of the command python3
+    std::string glibc;
+    std::string note;
+};
+
 struct ContainerImage : Entry {
     std::string tag; ///< "rocm/pytorch:rocm6.3.3_ubuntu24.04_py3.12_pytorch_release_2.4.0"
     std::string rocm;
@@ -226,6 +241,7 @@ class Knowledge {
     std::vector<Remedy> remedies;
     std::vector<Alternative> alternatives;
     std::vector<ContainerImage> images;
+    std::vector<Distribution> distributions;
     std::vector<Claim> claims;
 
     const GfxTarget* gfx(std::string_view name) const;

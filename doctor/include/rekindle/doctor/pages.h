@@ -13,4 +13,7 @@ namespace rekindle::doctor {
 /// its files does not matter.
 std::map<std::string, std::string> knowledge_pages(const Knowledge& knowledge);
 
+/// reference/distributions.md, which is committed: what each release of a Linux distribution ships.
+std::map<std::string, std::string> committed_knowledge_pages(const Knowledge& knowledge);
+
 } // namespace rekindle::doctor
