@@ -31,11 +31,22 @@ def _broadcast_out(tensor, out):
 
 
 def _broadcast_coalesced(tensors, devices, buffer_size):
-    return [_broadcast_to(tensors, index) for index in devices]
+    flat = {}  # by dtype, all tensors in one, so that a device gets few large copies
+    if any(_device(index) != tensor.device for index in devices for tensor in tensors):
+        for dtype in {tensor.dtype for tensor in tensors}:
+            flat[dtype] = torch.cat([tensor.reshape(-1) for tensor in tensors if tensor.dtype == dtype])
+    return [_broadcast_to(tensors, flat, _device(index)) for index in devices]
 
 
-def _broadcast_to(tensors, index):
-    return [tensor.to(_device(index)) for tensor in tensors]
+def _broadcast_to(tensors, flat, device):
+    if all(tensor.device == device for tensor in tensors):
+        return list(tensors)
+    parts = {}
+    for dtype, all_of_dtype in flat.items():
+        sizes = [tensor.numel() for tensor in tensors if tensor.dtype == dtype]
+        parts[dtype] = iter(all_of_dtype.to(device).split(sizes))
+    # .data: the copies share memory, but each counts its own changes, as autograd requires.
+    return [next(parts[tensor.dtype]).view(tensor.shape).data for tensor in tensors]
 
 
 def _chunks(tensor, count, sizes, dim):

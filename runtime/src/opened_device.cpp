@@ -92,8 +92,10 @@ DeviceAllocator& OpenedDevice::allocator() {
     return *allocator_;
 }
 
-std::unique_ptr<Stream> OpenedDevice::make_stream() {
-    return make_stream(StreamOptions{});
+std::unique_ptr<Stream> OpenedDevice::make_stream(StreamQueue queue) {
+    StreamOptions options;
+    options.queue = queue;
+    return make_stream(options);
 }
 
 std::unique_ptr<Stream> OpenedDevice::make_stream(const StreamOptions& options) {

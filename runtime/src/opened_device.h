@@ -44,7 +44,7 @@ class OpenedDevice final : public Device, private SettledAtExit {
                         std::span<const kernels::ConstantValue> constants) override;
     void save_pipeline_cache() override;
     DeviceAllocator& allocator() override; ///< throws Unsupported on a compile-only device
-    std::unique_ptr<Stream> make_stream() override;
+    std::unique_ptr<Stream> make_stream(StreamQueue queue = StreamQueue::main) override;
     /// With other options than the defaults, for tests.
     std::unique_ptr<Stream> make_stream(const StreamOptions& options);
     KernelProfiler& profiler() override;

@@ -18,7 +18,15 @@ namespace rvk {
 
 namespace {
 
-constexpr std::size_t streams_of_a_device = 33; ///< the default stream and the pool
+constexpr std::size_t pool_streams = 32, copy_streams = 2;
+/// The default stream, the pool, and the streams that only copy, in this order.
+constexpr std::size_t streams_of_a_device = 1 + pool_streams + copy_streams;
+
+runtime::StreamQueue queue_of(std::size_t number) {
+    return number == 0              ? runtime::StreamQueue::main
+           : number <= pool_streams ? runtime::StreamQueue::beside
+                                    : runtime::StreamQueue::copies;
+}
 
 /// Features that every kernel of the PyTorch device may use beyond the runtime's minimum.
 constexpr kernels::Features needed_features{kernels::Feature::storage_16bit, kernels::Feature::storage_8bit};
@@ -28,7 +36,7 @@ struct OpenDevice {
     std::mutex stream_mutex;
     std::array<std::atomic<runtime::Stream*>, streams_of_a_device> ready{};
     std::array<std::unique_ptr<runtime::Stream>, streams_of_a_device> streams;
-    std::atomic<std::uint32_t> next_pool{0};
+    std::atomic<std::uint32_t> next_pool{0}, next_copies{0};
 };
 
 struct Slot {
@@ -200,7 +208,11 @@ c10::Stream default_stream_id(DeviceIndex index) noexcept {
 }
 c10::Stream next_pool_stream(DeviceIndex index) {
     auto& open = DeviceTable::instance().open(index);
-    return stream_id(index, 1 + open.next_pool.fetch_add(1) % (streams_of_a_device - 1));
+    return stream_id(index, 1 + open.next_pool.fetch_add(1) % pool_streams);
+}
+c10::Stream next_copy_stream(DeviceIndex index) {
+    auto& open = DeviceTable::instance().open(index);
+    return stream_id(index, 1 + pool_streams + open.next_copies.fetch_add(1) % copy_streams);
 }
 c10::Stream exchange_stream(c10::Stream stream) {
     const DeviceIndex index = index_of(stream.device());
@@ -219,7 +231,7 @@ runtime::Stream& stream(c10::Stream id) {
         return *ready;
     const std::lock_guard lock(open.stream_mutex);
     if (!open.streams[number]) {
-        open.streams[number] = open.device->make_stream();
+        open.streams[number] = open.device->make_stream(queue_of(number));
         open.ready[number].store(open.streams[number].get(), std::memory_order_release);
     }
     return *open.streams[number];

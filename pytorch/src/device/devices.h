@@ -45,10 +45,14 @@ void set_current_device_unchecked(DeviceIndex index) noexcept;
 DeviceIndex index_of(c10::Device device);
 
 /// Streams: id 0 is every device's default stream, shared by all threads; others come from a pool of 32,
-/// handed out round-robin.
+/// handed out round-robin. Those of the pool use a second queue, if the device has one, so their work
+/// overlaps with the default stream's.
 c10::Stream current_stream_id(DeviceIndex index) noexcept;
 c10::Stream default_stream_id(DeviceIndex index) noexcept;
 c10::Stream next_pool_stream(DeviceIndex index);
+/// One of the device's two streams that only copy, in turn; they use the queues of the copy engines, if the
+/// device has some. A kernel on such a stream throws runtime::Error.
+c10::Stream next_copy_stream(DeviceIndex index);
 /// Makes it the calling thread's current stream on its device; returns the previous one.
 c10::Stream exchange_stream(c10::Stream stream);
 /// The runtime's stream with that id, created at first use. Thread-safe; lives as long as the process.

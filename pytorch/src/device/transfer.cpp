@@ -4,6 +4,7 @@
 #include "transfer.h"
 
 #include "allocator.h"
+#include "bridge.h"
 #include "index_report.h"
 #include "operator_scope.h"
 #include "pinned.h"
@@ -104,12 +105,21 @@ void device_to_host(const at::Tensor& from, const at::Tensor& to, bool non_block
 }
 
 void between_devices(const at::Tensor& from, const at::Tensor& to) {
-    const at::Tensor host = at::empty(from.sizes(), from.options().device(at::kCPU));
-    {
-        const AllowCopyToHost allow("devices without a common memory exchange through the host");
-        device_to_host(from, host, false);
+    const bool dense = to.is_non_overlapping_and_dense();
+    at::Tensor source = from;
+    if (source.scalar_type() != to.scalar_type() || !dense || !same_dense_layout(source, to)) {
+        const c10::DeviceGuard guard(from.device());
+        const auto options = from.options().dtype(to.scalar_type());
+        source =
+            dense ? at::empty_strided(to.sizes(), to.strides(), options) : at::empty(to.sizes(), options);
+        copy_on_device(source, from);
     }
-    host_to_device(host, to, false);
+    const at::Tensor target = dense ? to : at::empty(to.sizes(), to.options());
+    Bridge::between(from.device().index(), to.device().index())
+        .copy(device_pointer(target.mutable_data_ptr()), device_pointer(source.const_data_ptr()),
+              source.nbytes());
+    if (!dense)
+        copy_on_device(to, target);
 }
 
 /// The bytes as stored in memory, without lazy conjugation or negation.

@@ -152,11 +152,11 @@ void choose_queues(PhysicalDevice& device) {
         const bool compute = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
         const bool graphics = (family.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
         if (compute && (!device.compute || (!graphics && !compute_alone))) {
-            device.compute = QueueFamily{i, family.timestampValidBits};
+            device.compute = QueueFamily{i, family.timestampValidBits, family.queueCount};
             compute_alone = !graphics;
         }
         if (!compute && !graphics && (family.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0 && !device.transfer)
-            device.transfer = QueueFamily{i, family.timestampValidBits};
+            device.transfer = QueueFamily{i, family.timestampValidBits, family.queueCount};
     }
 }
 

@@ -52,6 +52,7 @@ struct FeatureChain {
 struct QueueFamily {
     std::uint32_t index = 0;
     std::uint32_t timestamp_bits = 0;
+    std::uint32_t queues = 1;
 };
 
 /// The properties of a VkPhysicalDevice that are known before it is opened.

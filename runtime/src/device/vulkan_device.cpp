@@ -5,6 +5,8 @@
 #include "device/vulkan_structure.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace rekindle::runtime {
 
@@ -57,20 +59,18 @@ void VulkanDevice::create() {
     enabled_.executable_properties = options_.pipeline_statistics && found.available.executable_properties;
     if (!found.compute)
         throw Unsupported(info_.name + " has no queue that computes");
-    compute_.family = found.compute->index;
-    compute_.timestamp_bits = found.compute->timestamp_bits;
-
-    const float priority = 1;
+    constexpr std::array<float, most_queues> priorities{1, 1};
     std::vector<VkDeviceQueueCreateInfo> queues;
-    auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-    queue.queueFamilyIndex = compute_.family;
-    queue.queueCount = 1;
-    queue.pQueuePriorities = &priority;
-    queues.push_back(queue);
-    if (found.transfer && !options_.compile_only) {
-        queue.queueFamilyIndex = found.transfer->index;
+    const auto add = [&](const QueueFamily& family) {
+        auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+        queue.queueFamilyIndex = family.index;
+        queue.queueCount = std::min(family.queues, most_queues);
+        queue.pQueuePriorities = priorities.data();
         queues.push_back(queue);
-    }
+    };
+    add(*found.compute);
+    if (found.transfer && !options_.compile_only)
+        add(*found.transfer);
     FeatureChain features;
     enable_used_features(found, enabled_, features);
     const std::vector<const char*> extensions = extensions_to_enable(found);
@@ -83,15 +83,21 @@ void VulkanDevice::create() {
     check(vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice");
     volkLoadDeviceTable(&vk_, device_);
     if (!options_.compile_only) {
-        vk_.vkGetDeviceQueue(device_, compute_.family, 0, &compute_.handle);
-        if (found.transfer) {
-            transfer_.emplace();
-            transfer_->family = found.transfer->index;
-            transfer_->timestamp_bits = found.transfer->timestamp_bits;
-            vk_.vkGetDeviceQueue(device_, transfer_->family, 0, &transfer_->handle);
-        }
+        get_queues(*found.compute, compute_);
+        if (found.transfer)
+            transfer_count_ = get_queues(*found.transfer, transfer_);
     }
     create_layout();
+}
+
+std::uint32_t VulkanDevice::get_queues(const QueueFamily& family, std::span<Queue> queues) {
+    const std::uint32_t count = std::min<std::uint32_t>(family.queues, most_queues);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        queues[i].family = family.index;
+        queues[i].timestamp_bits = family.timestamp_bits;
+        vk_.vkGetDeviceQueue(device_, family.index, i, &queues[i].handle);
+    }
+    return count;
 }
 
 void VulkanDevice::create_layout() {

@@ -11,12 +11,14 @@
 #include <rekindle/runtime/test_mode.h>
 #include <rekindle/runtime/vulkan_result.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,7 @@
 namespace rekindle::runtime {
 
 class Instance;
+struct QueueFamily;
 
 /// A queue of the device. Vulkan requires external synchronization of each VkQueue: hold `mutex` around every
 /// call that takes `handle`, and around nothing that waits for the device.
@@ -68,9 +71,16 @@ class VulkanDevice {
     const VkPhysicalDeviceMemoryProperties& memory_properties() const noexcept { return memory_; }
     const VkPhysicalDeviceLimits& limits() const noexcept { return limits_; }
     const EnabledFeatures& enabled() const noexcept { return enabled_; }
-    Queue& compute_queue() noexcept { return compute_; }
-    /// A queue of a copy-only family, or null.
-    Queue* transfer_queue() noexcept { return transfer_ ? &*transfer_ : nullptr; }
+    Queue& compute_queue() noexcept { return compute_[0]; }
+    /// Another queue of the same family, whose work can overlap; the same one if the family has only one.
+    Queue& second_compute_queue() noexcept {
+        return compute_[1].handle != VK_NULL_HANDLE ? compute_[1] : compute_[0];
+    }
+    /// A queue of a copy-only family, or null if the device has none. `number`: which of them; the device may
+    /// have fewer, and then uses them in turn.
+    Queue* transfer_queue(std::uint32_t number = 0) noexcept {
+        return transfer_count_ == 0 ? nullptr : &transfer_[number % transfer_count_];
+    }
     /// The device's current heaps, with budget and usage if VK_EXT_memory_budget reports them.
     std::vector<Heap> heaps() const;
 
@@ -111,12 +121,16 @@ class VulkanDevice {
     void add_timeline(std::weak_ptr<StreamTimeline> timeline);
     /// For the next stream.
     std::uint32_t next_stream_number() noexcept { return stream_count_.fetch_add(1); }
+    /// For the next stream that only copies.
+    std::uint32_t next_copy_stream_number() noexcept { return copy_stream_count_.fetch_add(1); }
     /// Those of the streams that still exist.
     std::vector<std::shared_ptr<StreamTimeline>> timelines();
 
   private:
     VulkanDevice(DeviceInfo info, DeviceOptions options, TestMode test_mode);
     void create();
+    /// Fills in the queues that create() asked for; returns how many there are.
+    std::uint32_t get_queues(const QueueFamily& family, std::span<Queue> queues);
     void create_layout();
     void throw_because_lost() const;
     [[noreturn]] void lose_with(std::string_view why, const std::string& fault);
@@ -133,8 +147,11 @@ class VulkanDevice {
     EnabledFeatures enabled_;
     VkDevice device_ = VK_NULL_HANDLE;
     VolkDeviceTable vk_{};
-    Queue compute_;
-    std::optional<Queue> transfer_;
+    static constexpr std::uint32_t most_queues = 2; ///< of a family
+    std::array<Queue, most_queues> compute_;        ///< the second one's handle may be null
+    std::array<Queue, most_queues> transfer_;
+    std::uint32_t transfer_count_ = 0;
+    std::atomic<std::uint32_t> copy_stream_count_{0};
     VkPipelineLayout layout_ = VK_NULL_HANDLE;
 
     std::weak_ptr<const void> owner_;

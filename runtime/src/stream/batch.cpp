@@ -27,7 +27,7 @@ double ticks_between(std::uint64_t begin, std::uint64_t end, std::uint32_t bits)
 
 Batch::Batch(VulkanDevice& device, KernelProfiler& profiler, const Queue& queue, const StreamOptions& options)
     : device_(device), profiler_(profiler), options_(options),
-      copies_alone_(&queue != &device.compute_queue()),
+      copies_alone_(queue.family != device.compute_queue().family),
       timestamp_bits_(copies_alone_ ? 0 : queue.timestamp_bits) {
     const VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr,
                                        VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, queue.family};

@@ -26,8 +26,9 @@ enum class UploadQueue {
     second,     ///< like own_family; without one, a second lane of the compute queue, for tests
 };
 
-/// How a stream works. Values other than the defaults are for tests.
+/// How a stream works. Values other than the defaults are for tests, except `queue`.
 struct StreamOptions {
+    StreamQueue queue = StreamQueue::main;
     bool barriers = true;         ///< false: dependent operations race, which tests of the tests need
     bool synchronization2 = true; ///< if the device has it
     UploadQueue upload_queue = UploadQueue::own_family;

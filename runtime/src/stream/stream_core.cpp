@@ -42,6 +42,8 @@ void set_data(Operation& operation, std::span<const std::byte> data) {
 }
 
 Queue* queue_of_uploads(VulkanDevice& device, const StreamOptions& options) {
+    if (options.queue == StreamQueue::copies)
+        return nullptr;
     switch (options.upload_queue) {
     case UploadQueue::own_family:
         return device.transfer_queue();

@@ -17,10 +17,18 @@ namespace {
 /// The largest upload that is embedded in the command buffer instead of going through staging memory.
 constexpr std::size_t largest_update = 4096;
 
+Queue& queue_of(VulkanDevice& device, StreamQueue queue) {
+    if (queue == StreamQueue::main)
+        return device.compute_queue();
+    Queue* const copies =
+        queue == StreamQueue::copies ? device.transfer_queue(device.next_copy_stream_number()) : nullptr;
+    return copies != nullptr ? *copies : device.second_compute_queue();
+}
+
 class VulkanStream final : public TimelineStream {
   public:
     VulkanStream(const StreamParts& parts, const StreamOptions& options)
-        : core_(std::make_shared<StreamCore>(parts, parts.device.compute_queue(), options)),
+        : core_(std::make_shared<StreamCore>(parts, queue_of(parts.device, options.queue), options)),
           device_(core_->device()), transients_(core_) {
         device_.add_timeline(core_);
     }
@@ -93,6 +101,8 @@ void VulkanStream::launch(const Pipeline& pipeline, Groups groups, std::span<con
                           std::span<const Access> accesses, double expected_seconds) {
     device_.throw_if_lost();
     const kernels::Kernel& kernel = *pipeline.kernel;
+    if (core_->options().queue == StreamQueue::copies)
+        throw Error("launch of " + std::string(kernel.name) + ": this stream only copies");
     if (parameters.size() != kernel.parameter_bytes)
         throw Error("launch of " + std::string(kernel.name) + ": its parameters have " +
                     counted(kernel.parameter_bytes, "byte") + ", not " + std::to_string(parameters.size()));

@@ -57,6 +57,50 @@ for network, place in (alone, "cpu"), (parallel, DEVICE):
 torch.testing.assert_close(losses, alone.losses, rtol=1e-4, atol=1e-5)
 assert devices == {DEVICE + ":0", DEVICE + ":1"}, devices
 """
+# Copies go through host memory in pieces of 4 MiB, four of which are in use at a time.
+COPIES = """
+import threading, torch
+from support import DEVICE
+here, there = DEVICE + ":0", DEVICE + ":1"
+def check(expected, source, target):
+    target.copy_(source)
+    torch.testing.assert_close(target.cpu(), expected.to(target.dtype).expand(target.shape), rtol=0, atol=0)
+piece = 4 << 20
+for size in (1, 3, piece - 1, piece, piece + 1, 4 * piece, 5 * piece + 7):
+    values = torch.randint(-100, 100, (size,), dtype=torch.int8)
+    check(values, values.to(here), torch.empty(size, dtype=torch.int8, device=there))
+values = torch.randn(33, 17, 9)
+for dtype in torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.complex64:
+    check(values, values.to(here), torch.empty(33, 17, 9, dtype=dtype, device=there))
+check(values.mT, values.to(here).mT, torch.empty(33, 9, 17, device=there))
+check(values, values.to(here), torch.empty(9, 17, 33, device=there).permute(2, 1, 0))
+check(values[:, ::2], values.to(here)[:, ::2], torch.empty(33, 9, 18, device=there)[:, :, ::2])
+check(values[:1], values.to(here)[:1], torch.empty(33, 17, 9, device=there))
+check(values[0, 0], values.to(here)[0, 0], torch.empty(5, 9, device=there))
+assert torch.empty(0, device=here).to(there).numel() == 0
+conjugate = torch.randn(50, dtype=torch.complex64)
+check(conjugate.conj(), conjugate.to(here).conj(), torch.empty(50, dtype=torch.complex64, device=there))
+# What is queued before a copy comes before it, and what is queued after it comes after it, on both devices.
+a = torch.zeros(3 * piece // 4, device=here)
+for step in range(20):
+    a += 1
+    b = a.to(there)
+    a += 1
+    assert (b * 2).cpu().eq(4 * step + 2).all(), step
+def send(source, device, results):
+    for _ in range(10):
+        source = source.to(device) + 1
+        source = source.to(here if device == there else there)
+    results.append(source)
+results = []
+threads = [threading.Thread(target=send, args=(torch.full((2 * piece,), float(i), device=d), other, results))
+           for i, (d, other) in enumerate([(here, there), (there, here), (here, there)])]
+[t.start() for t in threads], [t.join() for t in threads]
+assert sorted(r.cpu().unique().tolist() for r in results) == [[10.0], [11.0], [12.0]], results
+x = torch.ones(1000, device=here, requires_grad=True)
+(x.to(there) * 3).sum().backward()
+assert x.grad.device.index == 0 and x.grad.eq(3).all()
+"""
 
 
 def cpu_driver() -> pathlib.Path | None:
@@ -73,6 +117,9 @@ def cpu_driver() -> pathlib.Path | None:
 class TwoDevicesTest(unittest.TestCase):
     def test_no_operator_takes_a_tensor_of_the_other_device(self):
         self.check(MIXED)
+
+    def test_copies_between_devices_are_exact_and_in_order(self):
+        self.check(COPIES)
 
     def test_data_parallel_trains_on_both(self):
         self.check(PARALLEL)

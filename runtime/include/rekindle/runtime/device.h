@@ -130,6 +130,17 @@ struct PipelineStatistic {
 /// lookup by name. Made by Device::prepare; opaque; lives as long as its device.
 struct Pipeline;
 
+/// Which queue of the device a stream submits to. Work on one queue starts in order, and a barrier holds up
+/// everything behind it, so streams whose work should overlap use different queues.
+enum class StreamQueue {
+    main,   ///< the device's first compute queue
+    beside, ///< a second compute queue, if the device has one; otherwise like main
+    /// A queue that only copies, with engines of its own, if the device has one; otherwise like beside. A
+    /// launch on such a stream throws Error, whatever the device. Streams use the device's queues of this
+    /// kind in turn.
+    copies,
+};
+
 class Allocator;
 class Stream;
 class Profiler;
@@ -178,7 +189,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
     virtual Allocator& allocator() = 0;
     /// A new stream with its own order of work. Any number of threads may use it at the same time (stream.h).
-    virtual std::unique_ptr<Stream> make_stream() = 0;
+    virtual std::unique_ptr<Stream> make_stream(StreamQueue queue = StreamQueue::main) = 0;
     /// Time per kernel while it is enabled.
     virtual Profiler& profiler() = 0;
     virtual const SelfTestResult& self_test() = 0;
