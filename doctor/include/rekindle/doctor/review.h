@@ -64,8 +64,8 @@ struct Option {
 struct CostFigures {
     double hours_per_month = 0;   ///< training hours: on the CPU if both step times are given, else on a card
     double price = 0;             ///< price of the card
-    std::string card;             ///< its name as the user wrote it; "" if not given
-    std::string price_date;       ///< YYYY-MM-DD; "" if not given
+    std::string card = {};        ///< its name as the user wrote it; "" if not given
+    std::string price_date = {};  ///< YYYY-MM-DD; "" if not given
     double resale = 0;            ///< what the card will be sold for
     double watts = 0;             ///< power of the computer while it trains on the card
     double per_kilowatt_hour = 0; ///< price of electricity
