@@ -110,14 +110,14 @@ class OneHost:
         def consume(number):
             if self.rank in receivers:
                 target = piece(tensor, number)
-                self._combine(staging, target, target, 0, reduction, target)
+                self._combine(staging, target, target, lambda rank: 0, reduction, target)
 
         posts = [_post(piece(tensor, number)) for number in range(count(tensor))]
         self._rounds(operation, staging, posts or [None], consume if posts else lambda number: None)
 
-    def _combine(self, staging, like, own, offset, reduction, out):
-        """Reduces what all ranks have in their slots, `offset` bytes from the start. `own` is this rank's."""
-        parts = [own if rank == self.rank else self._read(staging, rank, like, offset) for rank in range(self.size)]
+    def _combine(self, staging, like, own, offset_of, reduction, out):
+        """Reduces what all ranks have in their slots, offset_of(rank) bytes from the start. `own` is this rank's."""
+        parts = [own if rank == self.rank else self._read(staging, rank, like, offset_of(rank)) for rank in range(self.size)]
         reduction.combine(parts, out)
 
     def _all_reduce_in_parts(self, operation, staging, tensor, reduction):
@@ -132,7 +132,7 @@ class OneHost:
         def reduce(target):
             offset = bounds(self.rank, target)[0] * target.element_size()
             part = own_part(target)
-            self._combine(staging, part, part, offset, reduction, part)
+            self._combine(staging, part, part, lambda rank: offset, reduction, part)
 
         def gather(target):
             for rank in range(self.size):
@@ -201,17 +201,24 @@ class OneHost:
             output.copy_(inputs[root])
 
     def reduce_scatter(self, operation, staging, output, inputs, reduction):
-        """Rank r gets the reduction of all inputs[r]. The sizes may depend on r, but not on the rank that calls."""
+        """Rank r gets the reduction of all inputs[r]. The sizes may depend on r, but not on the rank that calls. Each rank
+        posts what the others need, in their order."""
+        others = max(self.size - 1, 1)
+
+        def posted(number, by):
+            return [piece(each, number, others) for rank, each in enumerate(inputs) if rank != by]
+
+        def offset_of(number, by):
+            return sum(each.nbytes for each in posted(number, by)[: self.rank - (by < self.rank)])
 
         def consume(number):
-            target = piece(output, number, self.size)
+            target = piece(output, number, others)
             if target.numel():
-                before = sum(piece(each, number, self.size).nbytes for each in inputs[: self.rank])
-                own = piece(inputs[self.rank], number, self.size)
-                self._combine(staging, target, own, before, reduction, target)
+                own = piece(inputs[self.rank], number, others)
+                self._combine(staging, target, own, lambda rank: offset_of(number, rank), reduction, target)
 
-        rounds = max(1, *(count(each, self.size) for each in inputs))
-        posts = [_post(*(piece(each, number, self.size) for each in inputs)) for number in range(rounds)]
+        rounds = max(1, *(count(each, others) for each in inputs))
+        posts = [_post(*posted(number, self.rank)) for number in range(rounds)]
         self._rounds(operation, staging, posts, consume)
 
     def all_to_all(self, operation, staging, outputs, inputs):
