@@ -2,17 +2,8 @@
 # Puts files into TARGET's read-only data. A file data/style.css becomes
 #   std::string_view rekindle::NAMESPACE::embedded_file("style.css")
 # declared in the generated header <rekindle/NAMESPACE/embedded.h>; an unknown name gives an empty view.
-# embedded_names() returns the names. rekindle_embed_tree(TARGET NAMESPACE FOLDER FILE...) names the files by their path below
-# FOLDER: embedded_file("signatures/blas.yaml").
+# embedded_names() returns the names.
 function(rekindle_embed target namespace)
-  rekindle_embed_named(${target} ${namespace} "" ${ARGN})
-endfunction()
-
-function(rekindle_embed_tree target namespace folder)
-  rekindle_embed_named(${target} ${namespace} "${folder}" ${ARGN})
-endfunction()
-
-function(rekindle_embed_named target namespace folder)
   set(directory "${CMAKE_CURRENT_BINARY_DIR}/embedded")
   set(assembly "${directory}/${namespace}_embedded.S")
   set(source "${directory}/${namespace}_embedded.cpp")
@@ -24,13 +15,8 @@ function(rekindle_embed_named target namespace folder)
   set(index 0)
   set(paths "")
   foreach(file IN LISTS ARGN)
-    if(folder)
-      set(name "${file}")
-      get_filename_component(path "${folder}/${file}" ABSOLUTE)
-    else()
-      get_filename_component(name "${file}" NAME)
-      get_filename_component(path "${file}" ABSOLUTE)
-    endif()
+    get_filename_component(name "${file}" NAME)
+    get_filename_component(path "${file}" ABSOLUTE)
     string(APPEND names "    \"${name}\",\n")
     set(symbol "rekindle_${namespace}_embedded_${index}")
     string(APPEND asm_text

@@ -3,8 +3,6 @@
 #include "entries.h"
 
 #include <rekindle/base/error.h>
-#include <rekindle/base/thread_pool.h>
-#include <rekindle/doctor/embedded.h>
 
 #include <algorithm>
 #include <system_error>
@@ -18,19 +16,6 @@ constexpr std::size_t folder_entry_limit = 2000;
     throw usage_error(mistake.what)
         .at(mistake.origin.file + ":" + std::to_string(mistake.origin.line))
         .hint("rekindle doctor --check-knowledge FOLDER lists every mistake");
-}
-
-/// The embedded files in the order of their names; templates are empty. The YAML parser takes most of the
-/// loading time (10 MB/s), so a few threads share the work.
-std::vector<YamlNode> parse_embedded() {
-    const auto names = embedded_names();
-    std::vector<YamlNode> documents(names.size());
-    ThreadPool threads(std::min<std::size_t>(4, available_cpus()));
-    threads.for_each(names.size(), [&](std::size_t i) {
-        if (!is_template(names[i]))
-            documents[i] = load_yaml(embedded_file(names[i]), names[i]);
-    });
-    return documents;
 }
 
 } // namespace
@@ -63,20 +48,6 @@ Knowledge load_knowledge(const std::filesystem::path& folder) {
             read_entries(load_yaml_file(folder / file, file), file, knowledge, mistakes);
     if (!mistakes.empty())
         fail(mistakes.sorted().front());
-    return knowledge;
-}
-
-const Knowledge& embedded_knowledge() {
-    static const Knowledge knowledge = [] {
-        Knowledge loaded;
-        Mistakes mistakes;
-        const std::vector<YamlNode> documents = parse_embedded();
-        for (std::size_t i = 0; i < documents.size(); ++i)
-            read_entries(documents[i], embedded_names()[i], loaded, mistakes);
-        if (!mistakes.empty())
-            throw internal_error("embedded knowledge: " + to_string(mistakes.sorted().front()));
-        return loaded;
-    }();
     return knowledge;
 }
 

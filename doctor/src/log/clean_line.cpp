@@ -48,6 +48,25 @@ void remove_last_character(std::string& text) {
         text.pop_back();
 }
 
+/// Whether the byte is a printable ASCII character or a tab.
+bool is_plain(char c) noexcept {
+    const bool printable = static_cast<unsigned char>(c - 0x20) < 0x5F;
+    return static_cast<bool>(static_cast<int>(printable) | static_cast<int>(c == '\t'));
+}
+
+/// Whether every byte is plain. Without branches, so that the compiler vectorizes it.
+bool all_plain(std::string_view text) noexcept {
+    unsigned special = 0;
+    for (const char c : text)
+        special |= is_plain(c) ? 0U : 1U;
+    return special == 0;
+}
+
+void remove_trailing_blanks(std::string& text) {
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
+        text.pop_back();
+}
+
 std::string clean_part(std::string_view part) {
     std::string out;
     out.reserve(std::min(part.size(), log_line_limit));
@@ -62,6 +81,17 @@ std::string clean_part(std::string_view part) {
             ++i;
             continue;
         }
+        if (is_plain(byte)) {
+            const auto run = static_cast<std::size_t>(
+                std::find_if_not(part.begin() + i, part.end(), [](char c) { return is_plain(c); }) -
+                (part.begin() + i));
+            const std::size_t fitting = std::min(run, log_line_limit - out.size());
+            out.append(part.substr(i, fitting));
+            if (fitting < run)
+                break;
+            i += run;
+            continue;
+        }
         const std::size_t length = utf8_length(part.substr(i));
         const bool control = (static_cast<unsigned char>(byte) < 0x20U && byte != '\t') || byte == '\x7f';
         const bool shown = length > 0 && !control;
@@ -73,8 +103,7 @@ std::string clean_part(std::string_view part) {
             out.push_back('?');
         i += std::max<std::size_t>(length, 1);
     }
-    while (!out.empty() && (out.back() == ' ' || out.back() == '\t'))
-        out.pop_back();
+    remove_trailing_blanks(out);
     return out;
 }
 
@@ -113,18 +142,35 @@ bool skip_bracket(std::string_view& text) noexcept {
     return true;
 }
 
+bool is_of_stamp(char c) noexcept {
+    switch (c) {
+    case '-':
+    case ':':
+    case '.':
+    case ',':
+    case 'T':
+    case 'Z':
+    case '+':
+    case '/':
+        return true;
+    default:
+        return c >= '0' && c <= '9';
+    }
+}
+
 /// "2026-11-21T13:25:01.123Z ", "13:25:01 ", "Nov 21 13:25:01 host program[12]: ".
 bool skip_time(std::string_view& text) noexcept {
     static constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    if (text.size() > 16 && months.find(text.substr(0, 3)) != std::string_view::npos && text[3] == ' ' &&
-        text[9] == ':' && text[12] == ':') {
+    if (text.size() > 16 && text[3] == ' ' && text[9] == ':' && text[12] == ':' &&
+        months.find(text.substr(0, 3)) != std::string_view::npos) {
         const std::size_t colon = text.find(": ", 15);
         text.remove_prefix(colon == std::string_view::npos || colon > 120 ? 15 : colon + 2);
         return true;
     }
-    const std::size_t end = text.find_first_not_of("0123456789-:.,TZ+/");
+    const auto end =
+        static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_of_stamp) - text.begin());
     const std::string_view stamp = text.substr(0, end);
-    if (stamp.size() < 8 || end == std::string_view::npos || (text[end] != ' ' && text[end] != '\t') ||
+    if (stamp.size() < 8 || end == text.size() || (text[end] != ' ' && text[end] != '\t') ||
         std::count(stamp.begin(), stamp.end(), ':') + std::count(stamp.begin(), stamp.end(), '-') < 2)
         return false;
     text.remove_prefix(end);
@@ -148,6 +194,15 @@ bool skip_service(std::string_view& text) noexcept {
 
 std::vector<std::string> clean_line(std::string_view line) {
     std::vector<std::string> parts;
+    while (line.ends_with('\r')) // from Windows; an empty part shows nothing
+        line.remove_suffix(1);
+    if (line.size() <= log_line_limit && all_plain(line)) {
+        if (!blank(line)) {
+            parts.emplace_back(line);
+            remove_trailing_blanks(parts.back());
+        }
+        return parts;
+    }
     std::size_t begin = 0;
     while (begin <= line.size()) {
         const std::size_t end = std::min(line.find('\r', begin), line.size());

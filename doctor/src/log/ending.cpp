@@ -44,9 +44,12 @@ bool read_exception(std::string_view line, Traceback& traceback) {
 std::string program_ending(const LogText& log) {
     Traceback last;
     bool inside = false;
+    constexpr std::string_view beginning = "Traceback (most recent call last)";
     for (const LogText::Line& entry : log.lines) {
+        if (!inside && entry.text.find(beginning) == std::string::npos)
+            continue;
         const std::string_view line = without_prefix(entry.text);
-        if (line.starts_with("Traceback (most recent call last)")) {
+        if (line.starts_with(beginning)) {
             inside = true;
             last = Traceback{};
         } else if (inside && !read_frame(line, last) && read_exception(line, last)) {

@@ -158,109 +158,170 @@ struct LogDiagnoser::Weighed {
     }
 };
 
-LogDiagnoser::LogDiagnoser(const Knowledge& knowledge) : knowledge_(knowledge), log_facts_(patterns_) {
-    const auto add = [&](const std::string& pattern, int signature, const std::string& condition) {
-        const int number = patterns_.add(pattern);
-        if (number < 0)
-            return;
-        signature_of_.resize(static_cast<std::size_t>(number) + 1, -1);
-        condition_log_.resize(signature_of_.size());
-        signature_of_.back() = signature;
-        condition_log_.back() = condition;
-        anchored_ = anchored_ || pattern.find('^') != std::string::npos;
-    };
+namespace {
+
+/// Whether a pattern matches a line, with or without the prefix of a logging system.
+bool matches(const LinePatterns& patterns, int number, std::string_view line, std::string_view bare) {
+    return patterns.matches(number, line) || patterns.matches_only_rest(number, line, bare);
+}
+
+bool is_anchored(const std::string& pattern) {
+    return pattern.find('^') != std::string::npos;
+}
+
+void keep_distinct(std::vector<std::string>& texts) {
+    std::sort(texts.begin(), texts.end());
+    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+}
+
+/// The patterns of `log` conditions that decide what a signature means.
+void collect_conditions(const Signature& signature, const Knowledge& knowledge,
+                        std::vector<std::string>& patterns) {
+    collect_log_patterns(signature.unless, patterns);
+    for (const Signature::Candidate& candidate : signature.candidates) {
+        collect_log_patterns(candidate.when, patterns);
+        if (const Cause* cause = knowledge.cause(candidate.cause))
+            collect_log_patterns(cause->unless, patterns);
+    }
+}
+
+} // namespace
+
+LogDiagnoser::LogDiagnoser(const Knowledge& knowledge)
+    : knowledge_(knowledge), patterns_(knowledge.needed_texts), log_facts_(patterns_),
+      progress_patterns_(patterns_) {
+    signature_of_.resize(patterns_.size(), -1);
     std::vector<std::string> conditions;
     for (std::size_t i = 0; i < knowledge.signatures.size(); ++i) {
-        for (const std::string& pattern : knowledge.signatures[i].patterns)
-            add(pattern, static_cast<int>(i), "");
-        collect_log_patterns(knowledge.signatures[i].unless, conditions);
-        for (const Signature::Candidate& candidate : knowledge.signatures[i].candidates)
+        const Signature& signature = knowledge.signatures[i];
+        for (const std::string& pattern : signature.patterns)
+            if (patterns_.add(pattern) >= 0) {
+                signature_of_.push_back(static_cast<int>(i));
+                anchored_ = anchored_ || is_anchored(pattern);
+            }
+        collect_log_patterns(signature.unless, conditions);
+        for (const Signature::Candidate& candidate : signature.candidates)
             collect_log_patterns(candidate.when, conditions);
     }
     for (const Cause& cause : knowledge.causes)
         collect_log_patterns(cause.unless, conditions);
-    std::sort(conditions.begin(), conditions.end());
-    conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
-    for (const std::string& pattern : conditions)
-        add(pattern, -1, pattern);
+    anchored_ = anchored_ || std::any_of(conditions.begin(), conditions.end(), is_anchored);
     patterns_.compile();
 }
 
-void LogDiagnoser::match_both(std::string_view line, std::vector<int>& numbers) const {
-    patterns_.match(line, numbers);
-    const std::string_view bare = anchored_ ? without_prefix(line) : line;
-    if (bare.size() == line.size() || bare.empty())
-        return;
-    std::vector<int> more;
-    patterns_.match(bare, more);
-    std::vector<int> both;
-    std::set_union(numbers.begin(), numbers.end(), more.begin(), more.end(), std::back_inserter(both));
-    numbers = std::move(both);
+LinePatterns::Known LogDiagnoser::needed_texts() const {
+    std::vector<std::string> conditions;
+    for (const Signature& signature : knowledge_.signatures)
+        collect_conditions(signature, knowledge_, conditions);
+    keep_distinct(conditions);
+    LinePatterns patterns(knowledge_.needed_texts);
+    for (const std::string& pattern : conditions)
+        patterns.add(pattern);
+    LinePatterns::Known known = patterns_.known();
+    known.merge(patterns.known());
+    return known;
+}
+
+std::string_view LogDiagnoser::bare_line(std::string_view line) const {
+    return anchored_ ? without_prefix(line) : line;
 }
 
 std::vector<std::string> LogDiagnoser::signatures_of(std::string_view line) const {
-    std::vector<int> numbers;
-    match_both(line, numbers);
+    std::vector<int> possible;
+    patterns_.find_possible(line, possible);
     std::vector<std::string> ids;
-    for (const int number : numbers)
-        if (const auto index = static_cast<std::size_t>(number);
-            index < signature_of_.size() && signature_of_[index] >= 0)
-            add_once(ids, knowledge_.signatures[static_cast<std::size_t>(signature_of_[index])].id);
+    const std::string_view bare = bare_line(line);
+    for (const int number : possible)
+        if (const int signature = signature_of_[static_cast<std::size_t>(number)];
+            signature >= 0 && matches(patterns_, number, line, bare))
+            add_once(ids, knowledge_.signatures[static_cast<std::size_t>(signature)].id);
     return ids;
 }
 
+/// A pattern is not tried where its match would change nothing: for facts that were seen often enough, and
+/// for a signature that another pattern of it found in this line.
+void LogDiagnoser::scan_line(std::size_t index, const LogText::Line& line, std::span<const int> possible,
+                             Scan& scan) {
+    const std::string_view bare = bare_line(line.text);
+    std::vector<std::size_t> found; // signatures
+    bool harmless = false;
+    for (const int number : possible) {
+        if (progress_patterns_.owns(number))
+            continue;
+        if (log_facts_.owns(number)) {
+            if (log_facts_.wants(number) && matches(patterns_, number, line.text, bare))
+                log_facts_.take(number, line.text, place_of(line), knowledge_);
+            continue;
+        }
+        const auto place = static_cast<std::size_t>(signature_of_[static_cast<std::size_t>(number)]);
+        if ((!found.empty() && found.back() == place) || !matches(patterns_, number, line.text, bare))
+            continue;
+        found.push_back(place);
+        harmless = harmless || knowledge_.signatures[place].harmless;
+    }
+    for (const std::size_t signature : found) {
+        Hit& hit = scan.hits[signature];
+        // What is known to be harmless is not an error because of another signature that matches the
+        // same line.
+        if (harmless && !hit.signature->harmless && line.text.size() <= paragraph)
+            continue;
+        hit.first = index;
+        hit.last = hit.count++ == 0 ? index : hit.last;
+    }
+}
+
+void LogDiagnoser::scan_lines(const LogText& log, Scan& scan) {
+    const PossibleMatches possible = patterns_.find_possible(log);
+    scan.progress = Progress(log, possible, progress_patterns_);
+    log_facts_.clear();
+    for (auto line = possible.lines.rbegin(); line != possible.lines.rend(); ++line)
+        scan_line(line->index, log.lines[line->index], possible.of(*line), scan);
+}
+
+std::set<std::string, std::less<>> LogDiagnoser::conditions_of(const LogText& log, const Facts& facts,
+                                                               const std::vector<Hit>& hits) const {
+    std::vector<std::string> conditions;
+    for (const Hit& hit : hits)
+        if (hit.count > 0)
+            collect_conditions(*hit.signature, knowledge_, conditions);
+    keep_distinct(conditions);
+    LinePatterns patterns(knowledge_.needed_texts);
+    std::erase_if(conditions, [&](const std::string& pattern) { return patterns.add(pattern) < 0; });
+    patterns.compile();
+    std::set<std::string, std::less<>> holding;
+    const auto look_at = [&](std::string_view line, std::span<const int> possible) {
+        const std::string_view bare = bare_line(line);
+        for (const int number : possible)
+            if (const std::string& condition = conditions[static_cast<std::size_t>(number)];
+                !holding.contains(condition) && matches(patterns, number, line, bare))
+                holding.insert(condition);
+    };
+    if (conditions.empty())
+        return holding;
+    const PossibleMatches possible = patterns.find_possible(log);
+    for (const PossibleMatches::Line& line : possible.lines)
+        look_at(log.lines[line.index].text, possible.of(line));
+    std::vector<int> numbers;
+    for (const std::string& line : facts.kernel_log.lines.value_or({})) {
+        patterns.find_possible(line, numbers);
+        look_at(line, numbers);
+    }
+    return holding;
+}
+
 LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
-    Scan scan{{}, {}, Progress(log)};
+    Scan scan;
     scan.hits.resize(knowledge_.signatures.size());
     for (std::size_t i = 0; i < scan.hits.size(); ++i)
         scan.hits[i].signature = &knowledge_.signatures[i];
-    log_facts_.clear();
-    std::vector<int> numbers;
-    std::set<std::string, std::less<>> log_patterns;
-    std::vector<std::size_t> found;
-    for (std::size_t i = log.lines.size(); i-- > 0;) {
-        const LogText::Line& line = log.lines[i];
-        match_both(line.text, numbers);
-        found.clear();
-        bool harmless = false;
-        for (const int number : numbers) {
-            if (log_facts_.owns(number)) {
-                log_facts_.take(number, line.text, place_of(line), knowledge_);
-                continue;
-            }
-            const auto index = static_cast<std::size_t>(number);
-            if (signature_of_[index] < 0) {
-                log_patterns.insert(condition_log_[index]);
-                continue;
-            }
-            found.push_back(static_cast<std::size_t>(signature_of_[index]));
-            harmless = harmless || knowledge_.signatures[found.back()].harmless;
-        }
-        found.erase(std::unique(found.begin(), found.end()), found.end());
-        for (const std::size_t signature : found) {
-            Hit& hit = scan.hits[signature];
-            // What is known to be harmless is not an error because of another signature that matches the
-            // same line.
-            if (harmless && !hit.signature->harmless && line.text.size() <= paragraph)
-                continue;
-            hit.first = i;
-            hit.last = hit.count++ == 0 ? i : hit.last;
-        }
-    }
+    scan_lines(log, scan);
     for (Hit& hit : scan.hits)
         hit.survived = hit.count > 0 && !hit.signature->lasting && !hit.signature->harmless &&
                        scan.progress.progressed_after(hit.last);
-    if (facts.kernel_log.lines)
-        for (const std::string& line : *facts.kernel_log.lines) {
-            match_both(line, numbers);
-            for (const int number : numbers)
-                if (!log_facts_.owns(number) && signature_of_[static_cast<std::size_t>(number)] < 0)
-                    log_patterns.insert(condition_log_[static_cast<std::size_t>(number)]);
-        }
     scan.situation = stated_by(facts, knowledge_);
     add_shown(scan.situation, log_facts_.shown(), knowledge_);
     derive(scan.situation, knowledge_);
-    scan.situation.log_patterns = std::move(log_patterns);
+    scan.situation.log_patterns = conditions_of(log, facts, scan.hits);
     for (Hit& hit : scan.hits)
         if (hit.count > 0 && !counts(hit, scan))
             hit.count = 0;

@@ -22,6 +22,8 @@
 #include <rekindle/doctor/diagnosis.h>
 
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,8 @@ class LogDiagnoser {
   public:
     explicit LogDiagnoser(const Knowledge& knowledge);
     LogDiagnosis diagnose(const LogText& log, const Facts& facts);
+    /// What is known of the patterns, for Knowledge::needed_texts.
+    LinePatterns::Known needed_texts() const;
     /// The ids of the signatures whose patterns match `line`.
     std::vector<std::string> signatures_of(std::string_view line) const;
 
@@ -58,7 +62,15 @@ class LogDiagnoser {
     Scan scan(const LogText& log, const Facts& facts);
     /// Whether the log and the facts contain nothing that the signature excludes.
     static bool counts(const Hit& hit, const Scan& scan);
-    void match_both(std::string_view line, std::vector<int>& numbers) const;
+    /// The log's own part of a scan: signatures, progress, facts that it shows.
+    void scan_lines(const LogText& log, Scan& scan);
+    void scan_line(std::size_t index, const LogText::Line& line, std::span<const int> possible, Scan& scan);
+    /// The patterns of conditions that the log or the kernel's log fulfills, of those that decide what the
+    /// hits mean.
+    std::set<std::string, std::less<>> conditions_of(const LogText& log, const Facts& facts,
+                                                     const std::vector<Hit>& hits) const;
+    /// The line without the prefix of a logging system, if patterns can see the difference.
+    std::string_view bare_line(std::string_view line) const;
     /// Returns the fact that rules the cause out for every signature; empty if there is none.
     std::optional<RuledOut> fact_against(const std::string& cause, const Situation& situation) const;
     void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed,
@@ -71,9 +83,9 @@ class LogDiagnoser {
     const Knowledge& knowledge_;
     LinePatterns patterns_;
     LogFacts log_facts_;
-    std::vector<int> signature_of_;          ///< pattern number → signature index, -1 for others
-    std::vector<std::string> condition_log_; ///< pattern number → text of a `log` condition, "" for others
-    bool anchored_ = false;                  ///< at least one pattern is anchored to the start of a line
+    ProgressPatterns progress_patterns_;
+    std::vector<int> signature_of_; ///< pattern number → signature index, -1 for others
+    bool anchored_ = false;         ///< at least one pattern is anchored to the start of a line
 };
 
 } // namespace rekindle::doctor

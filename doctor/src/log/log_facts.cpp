@@ -361,25 +361,22 @@ constexpr std::array extractions{
 
 } // namespace
 
-LogFacts::LogFacts(LinePatterns& patterns) : taken_(extractions.size()) {
-    RE2::Options options(RE2::Quiet);
-    options.set_case_sensitive(false);
-    for (const Extraction& extraction : extractions) {
-        const int number = patterns.add(extraction.pattern);
-        if (expressions_.empty())
+LogFacts::LogFacts(LinePatterns& patterns) : patterns_(patterns), taken_(extractions.size()) {
+    for (std::size_t i = 0; i < extractions.size(); ++i) {
+        const int number = patterns.add(extractions[i].pattern);
+        if (i == 0)
             first_ = number;
         last_ = number + 1;
-        expressions_.push_back(std::make_unique<RE2>(extraction.pattern, options));
     }
 }
 
 void LogFacts::take(int number, std::string_view line, std::string_view source, const Knowledge& knowledge) {
-    const auto index = static_cast<std::size_t>(number - first_);
-    if (taken_.at(index) >= take_limit)
+    if (!wants(number))
         return;
+    const auto index = static_cast<std::size_t>(number - first_);
     ++taken_[index];
-    extractions[index].take(*expressions_[index], {line, source, shown_, knowledge, extractions[index].key,
-                                                   extractions[index].value});
+    extractions[index].take(patterns_.expression(number), {line, source, shown_, knowledge,
+                                                           extractions[index].key, extractions[index].value});
 }
 
 void LogFacts::clear() {

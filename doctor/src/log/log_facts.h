@@ -6,20 +6,21 @@
 
 #include <rekindle/doctor/knowledge.h>
 
-#include <memory>
 #include <string_view>
 #include <vector>
 
 namespace rekindle::doctor {
 
-/// Adds its patterns to a LinePatterns, so that a log is scanned once, and takes facts from the lines that
-/// they match.
+/// Adds its patterns to a LinePatterns, so that a log is searched once, and takes facts from the lines that
+/// they match. Keeps a reference to the LinePatterns.
 class LogFacts {
   public:
     explicit LogFacts(LinePatterns& patterns);
 
     /// Whether pattern `number` is one of those added by this object.
     bool owns(int number) const noexcept { return number >= first_ && number < last_; }
+    /// Whether lines that pattern `number` matches still count.
+    bool wants(int number) const { return taken_.at(static_cast<std::size_t>(number - first_)) < take_limit; }
     /// Takes the facts that pattern `number` finds in `line`. `source` is "log line 12". Lines come from
     /// last to first: what a log says last about something counts, and after `take_limit` lines a pattern
     /// is ignored.
@@ -33,7 +34,7 @@ class LogFacts {
   private:
     static constexpr int take_limit = 300;
 
-    std::vector<std::unique_ptr<RE2>> expressions_;
+    const LinePatterns& patterns_;
     std::vector<int> taken_;
     int first_ = 0;
     int last_ = 0;

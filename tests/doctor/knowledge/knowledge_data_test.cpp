@@ -1,6 +1,9 @@
+#include "knowledge/packed.h"
+
+#include <rekindle/base/error.h>
 #include <rekindle/doctor/code_objects.h>
-#include <rekindle/doctor/embedded.h>
 #include <rekindle/doctor/knowledge.h>
+#include <rekindle/doctor/pages.h>
 
 #include <gtest/gtest.h>
 
@@ -40,16 +43,34 @@ TEST(KnowledgeData, TheFolderHasNoMistakes) {
 }
 
 TEST(KnowledgeData, TheEmbeddedKnowledgeEqualsTheFolder) {
-    const Knowledge folder = load_knowledge(source_folder);
+    Knowledge folder = load_knowledge(source_folder);
     const Knowledge& embedded = embedded_knowledge();
-    EXPECT_EQ(embedded.gfx_targets.size(), folder.gfx_targets.size());
-    EXPECT_EQ(embedded.gpus.size(), folder.gpus.size());
-    EXPECT_EQ(embedded.causes.size(), folder.causes.size());
-    EXPECT_EQ(embedded.signatures.size(), folder.signatures.size());
-    EXPECT_EQ(embedded.variables.size(), folder.variables.size());
-    EXPECT_EQ(embedded.remedies.size(), folder.remedies.size());
-    EXPECT_EQ(embedded.claims.size(), folder.claims.size());
+    folder.needed_texts = embedded.needed_texts;
+    EXPECT_TRUE(pack(embedded) == pack(folder));
     EXPECT_GT(embedded.gpus.size(), 200U);
+}
+
+/// The pages show nearly every member and do not go through the packed form.
+TEST(KnowledgeData, PackingLosesNothing) {
+    const std::map<std::string, std::string> pages = knowledge_pages(load_knowledge(source_folder));
+    EXPECT_FALSE(pages.empty());
+    EXPECT_EQ(knowledge_pages(embedded_knowledge()), pages);
+}
+
+TEST(KnowledgeData, DamagedPackedKnowledgeIsRefused) {
+    const std::string whole = pack(embedded_knowledge());
+    for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 97)
+        EXPECT_THROW(unpack(std::string_view(whole).substr(0, size)), Error) << size;
+    EXPECT_THROW(unpack(whole + "x"), Error);
+    for (std::size_t at = 0; at < whole.size(); at += 1 + whole.size() / 97) {
+        std::string damaged = whole;
+        damaged[at] = '\xff'; // a length that is too large, or just another byte of a text
+        try {
+            unpack(damaged);
+        } catch (const Error&) {
+            continue;
+        }
+    }
 }
 
 TEST(KnowledgeData, AChecksSuccessIsMoreThanAVariablesValue) {
