@@ -61,7 +61,8 @@ TEST(DoctorRun, ACommandThatSucceedsHasNoFailureInTheReport) {
     EXPECT_EQ(finished.status, 0);
     const auto json = nlohmann::json::parse(finished.output);
     EXPECT_EQ(json.at("run").at("exit_status"), 0);
-    EXPECT_FALSE(contains(json.at("verdict").get<std::string>(), "cannot be determined")) << json.at("verdict");
+    EXPECT_FALSE(contains(json.at("verdict").get<std::string>(), "cannot be determined"))
+        << json.at("verdict");
     EXPECT_FALSE(json.contains("recognized") && !json.at("recognized").empty()) << json.at("recognized");
     const Finished failed = run_shell("echo Killed; exit 1", {"--json"});
     EXPECT_FALSE(nlohmann::json::parse(failed.output).at("recognized").empty());
