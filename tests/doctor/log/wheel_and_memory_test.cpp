@@ -87,7 +87,17 @@ TEST(WheelWithTheTarget, WithoutItTheCauseIsNamed) {
 /// For causes that no case file has: a log line for which the doctor names the cause.
 const std::map<std::string, std::string, std::less<>> other_logs{
     {"cpu-wheel", "AssertionError: Torch not compiled with CUDA enabled\n"},
-    {"host-memory-exhausted", "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.\n"}};
+    {"host-memory-exhausted", "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.\n"},
+    {"process-killed-by-other",
+     "api.py:986] failed (exitcode: -9) local_rank: 1 (pid: 740) of binary: python\n"}};
+
+/// Facts of a host whose kernel log has this line only.
+Facts host_with_kernel_line(const char* line) {
+    Facts facts;
+    facts.origin = "this machine";
+    facts.kernel_log.lines = {{line}, "/dev/kmsg"};
+    return facts;
+}
 
 /// Returns every log for which the doctor should name this cause: its case files and its entry in other_logs.
 std::vector<CaseFile> logs_of_cause(const std::string& cause) {
@@ -97,6 +107,8 @@ std::vector<CaseFile> logs_of_cause(const std::string& cause) {
         CaseFile& one = logs.emplace_back();
         one.name = one.cause = cause;
         one.log = line->second;
+        if (cause == "process-killed-by-other") // needs proof that the kernel did not do it
+            one.facts = host_with_kernel_line("[   12.0] amdgpu 0000:03:00.0: reset");
     }
     return logs;
 }
@@ -130,11 +142,10 @@ std::vector<Facts> where_it_holds(const Condition& unless, const CaseFile& one) 
     if (unless.key == "not") // the knowledge has it for RDNA1 only
         for (const char* other : {"gfx1030", "gfx1100", "gfx1201"})
             all.push_back(host_with_wheel(other, "2.9.1+rocm6.4"));
-    if (one.cause == "host-memory-exhausted") {
-        Facts& facts = all.emplace_back(one.facts);
-        facts.origin = "this machine";
-        facts.kernel_log.lines = {{"[   12.0] amdgpu 0000:03:00.0: reset"}, "/dev/kmsg"};
-    }
+    if (one.cause == "host-memory-exhausted")
+        all.push_back(host_with_kernel_line("[   12.0] amdgpu 0000:03:00.0: reset"));
+    if (one.cause == "process-killed-by-other")
+        all.push_back(host_with_kernel_line("[   99.0] Out of memory: Killed process 740 (python)"));
     if (unless.key == "vram_used_share")
         for (const std::uint64_t used : {95ull, 100ull}) {
             Facts& facts = all.emplace_back(one.facts);
