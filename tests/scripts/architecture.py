@@ -7,12 +7,12 @@ import sys
 
 
 def linked(root):
-    """{library: the libraries of this project that its CMakeLists.txt links}."""
+    """{library: the libraries of this project that its CMakeLists.txt links}. NAME_parts is NAME without its built-in data."""
     libraries = {}
     for path in sorted(root.glob('*/CMakeLists.txt')):
         text = path.read_text()
         for name, words in re.findall(r'^rekindle_library\((\w+)([^)]*)\)', text, re.MULTILINE):
-            libraries[name] = words
+            libraries[name.removesuffix('_parts')] = words
         for words in re.findall(r'^target_link_libraries\(torch_rvk PRIVATE([^)]*)\)', text, re.MULTILINE):
             libraries['pytorch'] = words
     return {name: {word for word in re.findall(r'rekindle::(\w+)', words) if word in libraries}

@@ -23,8 +23,8 @@ constexpr std::size_t most_ahead = 2;
 std::shared_ptr<std::byte> pages(std::size_t bytes) {
     void* const begin = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (begin == MAP_FAILED)
-        throw runtime::OutOfMemory("no " + std::to_string(bytes) +
-                                   " bytes of host memory for copies between devices");
+        throw runtime::OutOfMemory("no " + std::to_string(bytes >> 20) +
+                                   " MiB of host memory for copies between devices");
     return {static_cast<std::byte*>(begin), [bytes](std::byte* p) { ::munmap(p, bytes); }};
 }
 
