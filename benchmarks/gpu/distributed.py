@@ -77,6 +77,19 @@ def gpt2(device, small):
     return network, lambda run: nn.functional.cross_entropy(run(x).flatten(0, 1), y.flatten()), optimizer
 
 
+def step_of(run, loss_of, optimizer):
+    """Returns a function that trains for one step and waits for the device."""
+
+    def step():
+        optimizer.zero_grad()
+        loss = loss_of(run)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
 def seconds_of_training(make, device, options):
     """Returns the median time of a step. With several processes, trains through DistributedDataParallel."""
     import torch
@@ -86,13 +99,7 @@ def seconds_of_training(make, device, options):
     network, loss_of, optimizer = make(device, options.small)
     run = torch.nn.parallel.DistributedDataParallel(network, device_ids=[device]) if dist.is_initialized() else network
 
-    def step():
-        optimizer.zero_grad()
-        loss = loss_of(run)
-        loss.backward()
-        optimizer.step()
-        return loss.item()  # waits for the device
-
+    step = step_of(run, loss_of, optimizer)
     for _ in range(20):  # pipelines are compiled, the buckets are rebuilt, and the clocks rise
         step()
     return statistics.median(timed(step) for _ in range(options.steps))

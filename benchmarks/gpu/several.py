@@ -25,7 +25,7 @@ import sys
 import tempfile
 
 import distributed
-from distributed import MIB, REPOSITORY, available, timed
+from distributed import MIB, REPOSITORY, available, step_of, timed
 
 PARTS = ("training", "losses", "checkpoint", "all_reduce", "population")
 BATCH, STEPS, MORE_STEPS = 8, 5, 3  # of losses and checkpoint
@@ -62,14 +62,7 @@ def training(device, options):
         run = wrapped(kind, network, device)
         if kind == "gpt2":  # FSDP2 has replaced the parameters
             optimizer = torch.optim.AdamW(run.parameters(), 1e-4)
-
-        def step():
-            optimizer.zero_grad()
-            loss = loss_of(run)
-            loss.backward()
-            optimizer.step()
-            return loss.item()  # waits for the device
-
+        step = step_of(run, loss_of, optimizer)
         for _ in range(2 if options.small else 20):
             step()
         seconds = statistics.median(timed(step) for _ in range(3 if options.small else 20))
@@ -253,7 +246,7 @@ def population(options):
     print(f"\n| population of {members} networks 16-32-16-1 | M network-steps/s | speed-up |\n|---|---|---|")
     for count, row in zip(options.numbers, rows, strict=True):
         rate, first = row["network_steps_per_second"], rows[0]["network_steps_per_second"]
-        print(f"| {count} devices | {rate / 1e6:.1f} | {rate / first:.2f} |")
+        print(f"| {count} device{'s' if count > 1 else ''} | {rate / 1e6:.1f} | {rate / first:.2f} |")
 
 
 def main():

@@ -1,4 +1,4 @@
-/// Packs the knowledge while Rekindle is built, with what its patterns need prepared:
+/// Packs the knowledge, with the texts that its patterns need, for the build of Rekindle:
 ///
 ///     rekindle_knowledge_compiler KNOWLEDGE_FOLDER OUTPUT
 

@@ -25,7 +25,7 @@ class PackWriter {
         number(value.size());
         out_ += value;
     }
-    /// A name that occurs many times: its bytes once, then its number.
+    /// Writes a name that occurs often: its bytes the first time, afterwards only its number.
     void name(const std::string& value) {
         const auto [place, added] = names_.try_emplace(value, names_.size());
         number(place->second);
@@ -53,7 +53,8 @@ class PackReader {
         }
         damaged();
     }
-    /// A count of values, each of which takes at least a byte.
+    /// Reads how many values follow. Each takes at least a byte, so a larger count means that the data is
+    /// damaged.
     std::size_t count() {
         const std::uint64_t value = number();
         if (value > rest_.size())
@@ -100,7 +101,7 @@ consteval std::size_t member_count() {
         return sizeof...(Counted);
 }
 
-/// Passes the members of a T. A member that was forgotten is a mistake that the compiler finds.
+/// Calls `pass` with the members of a T. Does not compile if a member is left out.
 template <class T, class Pass, class... Members>
 void pass_all(Pass& pass, Members&... members) {
     constexpr std::size_t bases = std::is_base_of_v<Entry, T> ? 1 : 0;
@@ -108,7 +109,7 @@ void pass_all(Pass& pass, Members&... members) {
     pass(members...);
 }
 
-/// Passes every member of a structure of the knowledge. Both directions use it, so they agree.
+/// Visits every member of a structure of the knowledge. Packing and unpacking share it, so they agree.
 template <class Pass, class Structure>
 void pass_members(Pass& pass, Structure& it) {
     using T = std::remove_const_t<Structure>;

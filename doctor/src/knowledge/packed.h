@@ -1,6 +1,6 @@
 #pragma once
-/// The knowledge in the form in which it is built in: without YAML, so that it loads in a few milliseconds.
-/// Only the program that wrote packed knowledge reads it; there is no version.
+/// The knowledge in the binary form that is built into the program, which loads in a few milliseconds.
+/// A build reads only what it packed itself, so the format has no version number.
 
 #include <rekindle/doctor/knowledge.h>
 

@@ -17,7 +17,7 @@
 
 namespace rekindle::doctor {
 
-/// The lines of a log that some pattern may match, in their order. A log has few of them.
+/// The lines of a log that a pattern may match, in order. Most logs have few of them.
 struct PossibleMatches {
     struct Line {
         std::size_t index = 0; ///< in the log
@@ -38,8 +38,8 @@ struct PossibleMatches {
 /// most patterns are never compiled, and most lines are only searched for texts. Not thread-safe.
 class LinePatterns {
   public:
-    /// What is known of patterns, by pattern. The needed texts of others are found out when they are added,
-    /// which takes up to a millisecond.
+    /// The needed texts of patterns that were analyzed before, by pattern. Other patterns are analyzed when
+    /// added, which takes up to a millisecond.
     using Known = std::map<std::string, NeededTexts, std::less<>>;
 
     LinePatterns() = default;
@@ -48,10 +48,10 @@ class LinePatterns {
 
     /// The number of the pattern; -1 when it is invalid (the knowledge checker reports those).
     int add(std::string_view pattern);
-    /// What is known of the patterns that were added.
+    /// The needed texts of all patterns that were added.
     Known known() const;
     std::size_t size() const noexcept { return patterns_.size(); }
-    /// Completes the set; nothing is added later.
+    /// Prepares the search; no pattern can be added afterwards.
     void compile();
 
     /// Numbers of the patterns that may match `line` or a part of it, ascending. Precondition: compile() was

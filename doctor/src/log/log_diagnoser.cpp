@@ -238,8 +238,8 @@ std::vector<std::string> LogDiagnoser::signatures_of(std::string_view line) cons
     return ids;
 }
 
-/// A pattern is not tried where its match would change nothing: for facts that were seen often enough, and
-/// for a signature that another pattern of it found in this line.
+/// Skips patterns whose match would change nothing: those of facts that were seen often enough, and those of
+/// a signature that already matched this line with another pattern.
 void LogDiagnoser::scan_line(std::size_t index, const LogText::Line& line, std::span<const int> possible,
                              Scan& scan) {
     const std::string_view bare = bare_line(line.text);
@@ -261,8 +261,7 @@ void LogDiagnoser::scan_line(std::size_t index, const LogText::Line& line, std::
     }
     for (const std::size_t signature : found) {
         Hit& hit = scan.hits[signature];
-        // What is known to be harmless is not an error because of another signature that matches the
-        // same line.
+        // A line that is known to be harmless stays harmless if another signature matches it too.
         if (harmless && !hit.signature->harmless && line.text.size() <= paragraph)
             continue;
         hit.first = index;

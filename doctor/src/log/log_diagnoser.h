@@ -39,7 +39,7 @@ class LogDiagnoser {
   public:
     explicit LogDiagnoser(const Knowledge& knowledge);
     LogDiagnosis diagnose(const LogText& log, const Facts& facts);
-    /// What is known of the patterns, for Knowledge::needed_texts.
+    /// The needed texts of all patterns, for Knowledge::needed_texts.
     LinePatterns::Known needed_texts() const;
     /// The ids of the signatures whose patterns match `line`.
     std::vector<std::string> signatures_of(std::string_view line) const;
@@ -65,8 +65,8 @@ class LogDiagnoser {
     /// The log's own part of a scan: signatures, progress, facts that it shows.
     void scan_lines(const LogText& log, Scan& scan);
     void scan_line(std::size_t index, const LogText::Line& line, std::span<const int> possible, Scan& scan);
-    /// The patterns of conditions that the log or the kernel's log fulfills, of those that decide what the
-    /// hits mean.
+    /// Of the patterns in conditions that decide what the hits mean: those that the log or the kernel's log
+    /// matches.
     std::set<std::string, std::less<>> conditions_of(const LogText& log, const Facts& facts,
                                                      const std::vector<Hit>& hits) const;
     /// The line without the prefix of a logging system, if patterns can see the difference.

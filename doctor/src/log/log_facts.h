@@ -19,7 +19,7 @@ class LogFacts {
 
     /// Whether pattern `number` is one of those added by this object.
     bool owns(int number) const noexcept { return number >= first_ && number < last_; }
-    /// Whether lines that pattern `number` matches still count.
+    /// Whether another match of pattern `number` could still change a fact.
     bool wants(int number) const { return taken_.at(static_cast<std::size_t>(number - first_)) < take_limit; }
     /// Takes the facts that pattern `number` finds in `line`. `source` is "log line 12". Lines come from
     /// last to first: what a log says last about something counts, and after `take_limit` lines a pattern

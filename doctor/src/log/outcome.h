@@ -46,7 +46,7 @@ class ProgressPatterns {
 class Progress {
   public:
     Progress() = default;
-    /// `possible` is of the same log.
+    /// `possible` must come from the same log.
     Progress(const LogText& log, const PossibleMatches& possible, const ProgressPatterns& patterns);
 
     /// Whether the run made progress, or finished, after this line.

@@ -10,8 +10,8 @@
 namespace rekindle::doctor {
 
 /// The texts are lowercase, not empty and distinct; matching ignores the case of the line's ASCII letters.
-/// Each text is recognized by a window of its bytes, at most four and the least common ones, which most
-/// positions of a line fail in one lookup; where a window fits, the whole text is compared. Not thread-safe.
+/// Each text has a window: up to four of its bytes, the ones that are rarest in logs. One lookup rules out
+/// most positions of a line; where a window matches, the whole text is compared. Not thread-safe.
 class TextFinder {
   public:
     TextFinder() = default;

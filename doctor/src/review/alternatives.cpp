@@ -145,7 +145,8 @@ std::string own_price(const CostFigures& figures, const GpuModel* model) {
                                               : fmt::format(" (your figure of {})", figures.price_date));
 }
 
-/// Whether the wheels of pytorch.org have code for the card that the user named; "" if that is not known.
+/// A sentence that says whether the wheels of pytorch.org have code for the named card; "" if that is not
+/// known.
 std::string code_for(const GpuModel* model, const Knowledge& knowledge) {
     if (model == nullptr || model->target.empty())
         return "";

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view pair_kind = "version pair";
 
-/// Whether the numbers of `version` begin with those that are given: 2.9.1 is a 2.9.
+/// Whether `version` begins with the given numbers: 2.9.1 is a 2.9.
 bool is_of(const std::string& version, const std::string& given) {
     const std::vector<long> whole = version_numbers(version);
     const std::vector<long> start = version_numbers(given);

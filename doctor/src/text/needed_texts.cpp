@@ -9,7 +9,8 @@
 namespace rekindle::doctor {
 namespace {
 
-/// Bytes of a text; shorter ones, which occur in many lines, are used where a pattern needs no longer one.
+/// Preferred minimum length of a text in bytes. Shorter ones occur in many lines and are used only for
+/// patterns that have no longer one.
 constexpr int usual_text = 3;
 constexpr std::size_t most_groups = 4;
 
@@ -45,8 +46,8 @@ std::vector<int> without(const std::vector<int>& all, const std::vector<int>& so
     return rest;
 }
 
-/// A group that the pattern needs and of which no text can be left out. Reached by leaving out one text after
-/// the other, those of earlier groups first, then short ones.
+/// Finds a minimal group: the pattern needs one of its texts, and none of them can be dropped. Tries to drop
+/// one text after the other, first those of earlier groups, then short ones.
 std::vector<int> smallest_group(const Filter& filter, const std::vector<int>& all,
                                 const std::vector<bool>& used) {
     std::vector<int> order = all;

@@ -12,7 +12,7 @@ namespace rekindle::doctor {
 /// lowercase, and the case of the line's ASCII letters does not matter. No group: any line may match.
 using NeededTexts = std::vector<std::vector<std::string>>;
 
-/// What RE2 finds out about a pattern, which is case-insensitive unless it says otherwise. Texts have at
+/// Analyzes a pattern with RE2; it is case-insensitive unless it says otherwise. Texts have at
 /// least three bytes where the pattern allows it. Empty when the pattern is invalid.
 std::optional<NeededTexts> needed_texts(std::string_view pattern);
 

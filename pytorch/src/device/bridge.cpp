@@ -16,7 +16,7 @@ namespace {
 /// Large enough for the full rate of a link, small enough that reading and writing overlap.
 constexpr std::uint64_t piece_bytes = 4ull << 20;
 constexpr std::size_t piece_count = 4;
-/// How many pieces the source may be ahead of the target.
+/// How many pieces the source device may have copied before the target device starts on the first of them.
 constexpr std::size_t most_ahead = 2;
 
 /// Anonymous pages of the host.
@@ -30,8 +30,8 @@ std::shared_ptr<std::byte> pages(std::size_t bytes) {
 
 } // namespace
 
-/// A ring of pieces. Each has a block of either device; both are the same memory if the drivers can import
-/// it.
+/// Pieces of host memory that copies use in turn. Each is a block of both devices: the same pages if both
+/// drivers can import them, otherwise two blocks between which the CPU copies.
 struct Bridge::Pieces {
     struct Piece {
         runtime::Buffer source, target;

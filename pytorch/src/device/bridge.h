@@ -8,7 +8,7 @@
 
 namespace rvk {
 
-/// The way from one device to another. Thread-safe; copies take turns.
+/// Copies from one device to another. Thread-safe; concurrent copies run one after the other.
 class Bridge {
   public:
     /// Lives as long as the process. Throws c10::IndexError, runtime::Error.

@@ -26,7 +26,7 @@ enum class UploadQueue {
     second,     ///< like own_family; without one, a second lane of the compute queue, for tests
 };
 
-/// How a stream works. Values other than the defaults are for tests, except `queue`.
+/// How a stream works. Only `queue` has other values than its default outside of tests.
 struct StreamOptions {
     StreamQueue queue = StreamQueue::main;
     bool barriers = true;         ///< false: dependent operations race, which tests of the tests need

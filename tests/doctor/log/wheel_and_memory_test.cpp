@@ -91,7 +91,7 @@ const std::map<std::string, std::string, std::less<>> other_logs{
     {"process-killed-by-other",
      "api.py:986] failed (exitcode: -9) local_rank: 1 (pid: 740) of binary: python\n"}};
 
-/// Facts of a host whose kernel log has this line only.
+/// The facts of a host whose kernel log consists of this line.
 Facts host_with_kernel_line(const char* line) {
     Facts facts;
     facts.origin = "this machine";

@@ -3,7 +3,7 @@
 namespace rekindle::runtime::test {
 namespace {
 
-/// Streams on the different queues of a device. A device with one queue (lavapipe) runs all of them there.
+/// Streams that submit to different queues of a device. lavapipe has only one queue, so all of them share it.
 class QueueTest : public StreamTest {
   protected:
     std::unique_ptr<Stream> stream_on(StreamQueue queue) { return device().make_stream(queue); }

@@ -245,7 +245,7 @@ class Knowledge {
     std::vector<Claim> claims;
     /// The literal texts that patterns for logs need, by pattern: groups of lowercase texts, of each of which
     /// a matching line contains at least one. The embedded knowledge contains them, so that a log can be
-    /// searched at once; those of other patterns are found out when they are used.
+    /// searched at once; other patterns are analyzed when they are used.
     std::map<std::string, std::vector<std::vector<std::string>>, std::less<>> needed_texts;
 
     const GfxTarget* gfx(std::string_view name) const;

@@ -135,9 +135,9 @@ struct Pipeline;
 enum class StreamQueue {
     main,   ///< the device's first compute queue
     beside, ///< a second compute queue, if the device has one; otherwise like main
-    /// A queue that only copies, with engines of its own, if the device has one; otherwise like beside. A
-    /// launch on such a stream throws Error, whatever the device. Streams use the device's queues of this
-    /// kind in turn.
+    /// A queue that only copies, with engines of its own, if the device has one; otherwise like `beside`.
+    /// Such a stream refuses launches on every device: they throw Error. Streams use the device's queues of
+    /// this kind in turn.
     copies,
 };
 
