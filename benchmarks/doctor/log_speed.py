@@ -73,6 +73,9 @@ def main():
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--keep", help="a folder for the logs; without it they are deleted")
     arguments = parser.parse_args()
+    for program in filter(None, [arguments.program, arguments.peer]):
+        if not pathlib.Path(program).is_file():
+            parser.error(f"there is no program {program}")
     programs = [arguments.program] + ([arguments.peer] if arguments.peer else [])
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or temporary
