@@ -8,6 +8,7 @@ reads the same logs, alternating, and must print the same JSON."""
 
 import argparse
 import os
+import pathlib
 import random
 import statistics
 import subprocess
