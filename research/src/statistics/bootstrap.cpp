@@ -1,0 +1,149 @@
+#include "enough_periods.h"
+
+#include <rekindle/base/philox.h>
+#include <rekindle/base/text.h>
+#include <rekindle/research/bootstrap.h>
+#include <rekindle/research/sharpe.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace rekindle::research {
+
+namespace {
+
+constexpr double min_blocks = 10;
+
+double quantile(const std::vector<double>& sorted, double share) {
+    const double place = share * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const double next = sorted[std::min(below + 1, sorted.size() - 1)];
+    return sorted[below] + (place - static_cast<double>(below)) * (next - sorted[below]);
+}
+
+} // namespace
+
+std::optional<Error> too_few_periods(std::size_t periods, double block_length) {
+    if (periods < min_judged_periods)
+        return Error(fmt::format("{} are too few: an interval needs {}", counted(periods, "period"),
+                                 min_judged_periods));
+    if (static_cast<double>(periods) < min_blocks * block_length)
+        return Error(
+            fmt::format("{} depend on each other over about {:.0f} periods: fewer than {:.0f} independent "
+                        "blocks",
+                        counted(periods, "period"), block_length, min_blocks));
+    return std::nullopt;
+}
+
+Expected<double> optimal_block_length(std::span<const double> values) {
+    const std::size_t count = values.size();
+    if (count < 16)
+        return Error("a block length needs at least 16 values");
+    const auto n = static_cast<double>(count);
+    const auto consecutive = static_cast<std::size_t>(std::max(5.0, std::ceil(std::sqrt(std::log10(n)))));
+    const std::size_t most =
+        std::min(static_cast<std::size_t>(std::ceil(std::sqrt(n))) + consecutive, count - 1);
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+    double variance = 0;
+    for (const double value : values)
+        variance += (value - mean) * (value - mean) / n;
+    if (!(variance > 0))
+        return Error("the values do not vary, so they have no block length");
+    const std::vector<double> correlation = autocorrelations(values, most); // of lag k at [k - 1]
+
+    // The smallest lag after which `consecutive` autocorrelations are all insignificant.
+    const double insignificant = 2 * std::sqrt(std::log10(n) / n);
+    std::size_t bandwidth = most;
+    for (std::size_t lag = 0; lag + consecutive <= most; ++lag)
+        if (std::all_of(correlation.begin() + static_cast<std::ptrdiff_t>(lag),
+                        correlation.begin() + static_cast<std::ptrdiff_t>(lag + consecutive),
+                        [&](double value) { return std::abs(value) < insignificant; })) {
+            bandwidth = std::min(2 * std::max<std::size_t>(lag, 1), most);
+            break;
+        }
+    double slope = 0, spectrum = variance;
+    for (std::size_t lag = 1; lag <= bandwidth; ++lag) {
+        const double share = static_cast<double>(lag) / static_cast<double>(bandwidth);
+        const double window = share <= 0.5 ? 1 : 2 * (1 - share);
+        slope += 2 * window * static_cast<double>(lag) * variance * correlation[lag - 1];
+        spectrum += 2 * window * variance * correlation[lag - 1];
+    }
+    const double longest = std::ceil(std::min(3 * std::sqrt(n), n / 3));
+    if (!(spectrum > 0))
+        return longest;
+    return std::clamp(std::cbrt(slope * slope / (spectrum * spectrum) * n), 1.0, longest);
+}
+
+std::vector<std::uint32_t> stationary_resample(std::size_t rows, double block_length, std::uint64_t seed,
+                                               std::uint32_t replicate) {
+    // Index 1: trainer's bootstrap uses index 0 of the same purpose.
+    PhiloxStream random(seed, RandomPurpose::bootstrap, replicate, 1);
+    const auto bound = static_cast<std::uint32_t>(rows);
+    const double ends = 1 / block_length;
+    std::vector<std::uint32_t> drawn(rows);
+    std::uint32_t row = random.next_below(bound);
+    for (std::uint32_t& place : drawn) {
+        place = row;
+        if (random.next_double() < ends)
+            row = random.next_below(bound);
+        else
+            row = row + 1 == bound ? 0 : row + 1;
+    }
+    return drawn;
+}
+
+Expected<BootstrapInterval>
+bootstrap_interval(std::span<const double> values,
+                   const std::function<double(std::span<const double>)>& statistic,
+                   const BootstrapOptions& options) {
+    if (auto reason = too_few_periods(values.size(), options.block_length))
+        return *reason;
+    double length = options.block_length;
+    if (length == 0) {
+        const Expected<double> optimal = optimal_block_length(values);
+        if (!optimal)
+            return optimal.error();
+        length = *optimal;
+        if (auto reason = too_few_periods(values.size(), length))
+            return *reason;
+    }
+    std::vector<double> results, resample(values.size());
+    for (std::uint32_t replicate = 0; replicate < options.replicates; ++replicate) {
+        const auto rows = stationary_resample(values.size(), length, options.seed, replicate);
+        std::ranges::transform(rows, resample.begin(), [&](std::uint32_t row) { return values[row]; });
+        if (const double result = statistic(resample); std::isfinite(result))
+            results.push_back(result);
+    }
+    if (2 * results.size() < options.replicates || results.empty())
+        return Error("the statistic is not defined for most resamples of these values");
+    std::ranges::sort(results);
+    const double tail = (1 - options.level) / 2;
+    const Interval interval{quantile(results, tail), quantile(results, 1 - tail)};
+    const double own = statistic(values);
+    return BootstrapInterval{std::isfinite(own) ? interval.including(own) : interval, options.level, length};
+}
+
+std::vector<double> bootstrap_means(const Panel& panel, double block_length,
+                                    const BootstrapOptions& options) {
+    const std::size_t periods = panel.periods(), strategies = panel.strategies;
+    std::vector<double> means(options.replicates * strategies), weights(periods);
+    for (std::size_t replicate = 0; replicate < options.replicates; ++replicate) {
+        std::ranges::fill(weights, 0.0);
+        for (const std::uint32_t row :
+             stationary_resample(periods, block_length, options.seed, static_cast<std::uint32_t>(replicate)))
+            weights[row] += 1;
+        double* const sums = means.data() + replicate * strategies;
+        for (std::size_t period = 0; period < periods; ++period)
+            if (weights[period] > 0)
+                for (std::size_t s = 0; s < strategies; ++s)
+                    sums[s] += weights[period] * panel.at(period, s);
+        for (std::size_t s = 0; s < strategies; ++s)
+            sums[s] /= static_cast<double>(periods);
+    }
+    return means;
+}
+
+} // namespace rekindle::research
