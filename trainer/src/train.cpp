@@ -3,10 +3,13 @@
 #include "device/device_record.h"
 #include "device/runtime_error.h"
 #include "fit/network.h"
+#include "predict/model_match.h"
+#include "predict/start_model.h"
 #include "predict/trained_run.h"
 #include "report/outputs.h"
 #include "scores/population_scores.h"
 #include "scores/ridge.h"
+#include "scores/validation.h"
 
 #include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
@@ -137,7 +140,8 @@ void apply_compatibility(TrainConfig& config, const std::set<std::string>& given
                     name_of(config.clock), fmt::join(config.hidden_layers, ",")));
 }
 
-std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& model) {
+std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& model,
+                        const std::optional<UsableModel>& start) {
     Json json;
     to_json(json, config);
     for (const char* key : not_in_config_hash)
@@ -153,8 +157,15 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
         json.erase("stamp_zone");
     if (config.schedule == mlp::ScheduleSpec::Kind::cosine)
         json["epochs"] = config.epochs; // the end of the schedule shapes every step
-    nlohmann::json description = model;
-    return hash128(json.dump() + description.dump()).hex();
+    const nlohmann::json description = model;
+    const std::string text = json.dump() + description.dump();
+    if (!start)
+        return hash128(text).hex();
+    Hasher hasher;
+    hasher.update(std::as_bytes(std::span(text)));
+    for (const mlp::NamedTensor& tensor : start->parameters)
+        hasher.update(std::as_bytes(std::span(tensor.values)));
+    return hasher.digest().hex();
 }
 
 std::string data_hash(const Dataset& set) {
@@ -219,27 +230,6 @@ void warn_of_options_without_effect(const TrainConfig& config, const std::set<st
     }
 }
 
-/// `ridge` holds ridge_predictions(set).
-Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::vector<double>& predicted,
-                    const std::vector<double>& ridge) {
-    const EvaluationContext context{set.meaning.text(), static_cast<std::int64_t>(set.meaning.horizon),
-                                    static_cast<std::uint64_t>(config.seed), set.meaning.previous_text(),
-                                    ridge};
-    const auto actual = set.validation_targets();
-    const auto previous = set.previous();
-    if (set.meaning.is_probability())
-        return evaluate_probabilities(predicted, actual, previous, set.training_share_up, context);
-    return evaluate_returns(predicted, actual, previous, set.training_share_up, context);
-}
-
-std::vector<double> predict_validation(const Dataset& set, const mlp::ModelDescription& model,
-                                       const mlp::TrainingSpec& spec, const FitResult& fit) {
-    const mlp::Engine engine = engine_with(model, spec, fit.best_parameters);
-    const mlp::Samples samples = set.validation();
-    return predict_values(engine, set.meaning, {samples.inputs, samples.count * samples.stride},
-                          samples.count);
-}
-
 TrainConfig with_absolute_paths(TrainConfig config) {
     for (std::string& path : config.data)
         path = fs::absolute(path).lexically_normal().string();
@@ -247,6 +237,35 @@ TrainConfig with_absolute_paths(TrainConfig config) {
         if (!path->empty())
             *path = fs::absolute(*path).lexically_normal().string();
     return config;
+}
+
+/// Says from what training continues, and what to keep in mind. Throws Error (usage) if the data does not
+/// fit the model.
+void compare_with_start(const UsableModel& start, const TrainConfig& config, const MarketData& data,
+                        ProgressSink& progress) {
+    progress.info(fmt::format("training continues from the weights of {}, with its features, scaling and "
+                              "target, and with a new optimizer",
+                              config.model));
+    std::vector<std::string> doubts;
+    constexpr bool other_instrument = true; // training on another one is a purpose of continuing
+    require_matching_data(start, data, config.model, other_instrument, doubts);
+    for (const std::string& doubt : doubts)
+        progress.warning(doubt);
+}
+
+/// The data of the model ended with the last close that it records.
+void warn_of_rows_seen_before(const UsableModel& start, const Dataset& set, ProgressSink& progress) {
+    const std::int32_t first = set.matrix.dates[set.split.validation_begin];
+    const auto& instrument = start.stored.instrument;
+    if (instrument && !instrument->closes.empty() && instrument->closes.back().date < first)
+        return;
+    progress.warning(fmt::format(
+        "the validation rows begin on {}, and the data that the model was trained on {}: the scores below "
+        "are those of rows that it may have learned",
+        market::format_date(first),
+        instrument && !instrument->closes.empty()
+            ? "ends on " + market::format_date(instrument->closes.back().date)
+            : "is unknown"));
 }
 
 void report_training_setup(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
@@ -265,15 +284,15 @@ void report_training_setup(const TrainConfig& config, const mlp::ModelDescriptio
         counted(config.epochs, "epoch"), seeds));
 }
 
-FitOptions fit_options(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
-                       std::size_t threads) {
+FitOptions fit_options(const TrainConfig& config, const mlp::ModelDescription& model,
+                       const std::optional<UsableModel>& start, const Dataset& set, std::size_t threads) {
     FitOptions options;
     options.epochs = config.epochs;
     options.batch_size = static_cast<std::size_t>(config.batch_size);
     options.early_stopping = config.early_stopping;
     options.checkpoint_interval = config.checkpoint_interval;
     options.up_threshold = set.meaning.up_threshold();
-    options.config_hash = config_hash(config, model);
+    options.config_hash = config_hash(config, model, start);
     options.data_hash = data_hash(set);
     options.data_summary = data_summary(set);
     options.threads = threads;
@@ -308,13 +327,15 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
             const Dataset& set, const mlp::ModelDescription& model, const mlp::TrainingSpec& spec,
             const DeviceUse& device, const FitResult& result, ThreadPool& pool, Recorder& progress) {
     const auto start = Clock::now();
-    const auto predicted = predict_validation(set, model, spec, result);
+    const auto predicted = validation_predictions(set, model, spec, result.best_parameters);
     const auto ridge = ridge_predictions(set);
-    Evaluation evaluation = evaluate(config, set, predicted, ridge);
+    const auto seed = static_cast<std::uint64_t>(config.seed);
+    Evaluation evaluation = evaluate_on_validation(set, predicted, ridge, seed);
     std::optional<PopulationScores> population;
     if (config.population > 1) {
         population = score_population(
-            result, evaluate(config, set, mean_predictions(set, model, spec, result, pool), ridge));
+            result,
+            evaluate_on_validation(set, mean_predictions(set, model, spec, result, pool), ridge, seed));
         evaluation = adjusted_for_selection(std::move(evaluation), *population);
         for (const Score& score : population->mean.scores)
             outcome.mean_lines.push_back(describe(score));
@@ -338,26 +359,37 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     LoggedProgress logged(sink);
     Recorder progress(logged);
     const bool resuming = !config.resume_from_checkpoint.empty();
-    if (!resuming)
-        apply_compatibility(config, given, progress);
     RunFolder folder =
         resuming ? RunFolder::open(config.resume_from_checkpoint) : RunFolder::prepare(config.output);
     folder.lock();
     if (resuming)
         config = resumed_config(config, given, folder.read_config(), progress);
     config = with_absolute_paths(std::move(config));
+    const std::optional<UsableModel> start_from = start_model(config);
+    if (start_from && !resuming)
+        config = continued_config(config, given, *start_from);
+    if (!resuming)
+        apply_compatibility(config, given, progress);
     DeviceChoice devices(config, progress);
 
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const MarketData data =
         load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
     note_unused_vix(config, data.read.report, progress);
-    const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
-    const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
+    if (start_from)
+        compare_with_start(*start_from, config, data, progress);
+    const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()),
+                                      start_from ? std::optional(inputs_of(*start_from)) : std::nullopt);
+    const mlp::ModelDescription model =
+        start_from ? start_from->stored.model : network_of(config, set.matrix.columns(), set.meaning);
+    if (start_from) {
+        require_sizes(model, set.matrix.columns(), set.meaning, config.model);
+        warn_of_rows_seen_before(*start_from, set, progress);
+    }
     const mlp::TrainingSpec spec = training_spec(config, set, pool.size());
     warn_of_options_without_effect(config, given, set.meaning, progress);
     report_training_setup(config, model, set, progress);
-    const FitOptions options = fit_options(config, model, set, pool.size());
+    const FitOptions options = fit_options(config, model, start_from, set, pool.size());
     const auto checkpoint = resuming ? find_checkpoint(folder, options, progress) : std::nullopt;
     const double epochs_done = checkpoint ? static_cast<double>(checkpoint->epoch) : 0;
     const double share_left = 1 - epochs_done / static_cast<double>(config.epochs);
@@ -377,6 +409,8 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     CheckpointStore store(folder.checkpoints(), config.keep_checkpoints);
     const FitResult result = fit_on_device(prepared, folder.path(), [&] {
         prepared.population->initialize();
+        for (std::size_t member = 0; start_from && member < prepared.population->size(); ++member)
+            prepared.population->set_parameters(member, start_from->parameters);
         return fit(*prepared.population, set.train(), set.validation(), options, store, checkpoint, progress,
                    cancellation);
     });

@@ -29,6 +29,7 @@ Error unknown_command(std::string_view written);
 
 ExitStatus run_train(Context& context);
 ExitStatus run_predict(Context& context);
+ExitStatus run_import_model(Context& context);
 ExitStatus run_inspect(Context& context);
 ExitStatus run_volume_profile(Context& context);
 ExitStatus run_features(Context& context);

@@ -33,6 +33,23 @@ CommandSpec predict() {
                 {"--model TRAINING/train_20261121_101500 --data bars.csv", "predict from a run folder"}}};
 }
 
+CommandSpec import_model() {
+    return {
+        .name = "import-model",
+        .positional = "FILE",
+        .positional_required = true,
+        .brief = "Make a run folder from a network of the original system",
+        .detail =
+            "Reads the best_model.pt, model.pt or .safetensors of a network that the original's train.py "
+            "trained. Such a file holds no scaler: it is fitted here, to features of the bars that the "
+            "network was trained on (--data), computed by the original's rules. The network is scored on "
+            "the rows after --train-split, and predict --model FOLDER and train --model FOLDER accept the "
+            "folder that this writes. A pickle is parsed as data; nothing in it is ever executed.",
+        .examples = {{"best_model.pt --data merged_es_vix_test.csv", "the original's file and its bars"},
+                     {"best_model.pt --data bars.csv --scaler standard",
+                      "a network trained before 2025-10-31, when the original used mean and std"}}};
+}
+
 CommandSpec inspect() {
     return {.name = "inspect",
             .positional = "FILE...",
@@ -161,9 +178,9 @@ CommandSpec help() {
 } // namespace
 
 const std::vector<CommandSpec>& command_table() {
-    static const std::vector<CommandSpec> table{train(),    predict(),     inspect(),       volume_profile(),
-                                                features(), simulate(),    devices(),       verify(),
-                                                doctor(),   completions(), generate_docs(), help()};
+    static const std::vector<CommandSpec> table{
+        train(),   predict(), import_model(), inspect(),     volume_profile(), features(), simulate(),
+        devices(), verify(),  doctor(),       completions(), generate_docs(),  help()};
     return table;
 }
 

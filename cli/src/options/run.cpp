@@ -1,5 +1,7 @@
 #include "rows.h"
 
+#include <rekindle/cli/option_table.h>
+
 namespace rekindle::cli::rows {
 
 std::vector<OptionSpec> run() {
@@ -27,9 +29,9 @@ std::vector<OptionSpec> run() {
 
 std::vector<OptionSpec> messages() {
     const std::string_view group = "Messages";
-    const std::vector<std::string_view> everywhere{
-        "train",   "predict", "inspect", "volume-profile", "features",      "simulate",
-        "devices", "verify",  "doctor",  "completions",    "generate-docs", "help"};
+    std::vector<std::string_view> everywhere;
+    for (const CommandSpec& command : command_table())
+        everywhere.push_back(command.name);
     return {
         {.name = "quiet",
          .aliases = {"-q"},

@@ -431,18 +431,25 @@ market::FeatureMatrix build_named_features(std::span<const std::string> names, b
 }
 
 Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
-                      ProgressSink& progress, const Workspace& workspace) {
+                      ProgressSink& progress, const Workspace& workspace,
+                      const std::optional<ModelInputs>& inputs) {
     const auto start = Clock::now();
     Dataset set;
     set.meaning = target_meaning(config);
     const market::TargetSpec spec{set.meaning.kind, set.meaning.horizon, set.meaning.across_sessions};
-    set.matrix =
-        first_with_enough_rows(config, data, pool, workspace, [&](const market::FeatureMatrix& matrix) {
-            set.targets = set.meaning.per_bar ? market::bar_targets(matrix, data.read.bars,
-                                                                    data.plan.sessions, spec, workspace)
-                                              : market::session_targets(matrix, data.summaries, spec);
-            return enough_rows(set.targets.usable_rows(), config, spec);
-        });
+    const auto add_targets = [&](const market::FeatureMatrix& matrix) {
+        set.targets = set.meaning.per_bar
+                          ? market::bar_targets(matrix, data.read.bars, data.plan.sessions, spec, workspace)
+                          : market::session_targets(matrix, data.summaries, spec);
+        return enough_rows(set.targets.usable_rows(), config, spec);
+    };
+    if (inputs) {
+        set.matrix =
+            build_named_features(inputs->features, set.meaning.per_bar, config, data, pool, workspace);
+        add_targets(set.matrix);
+    } else {
+        set.matrix = first_with_enough_rows(config, data, pool, workspace, add_targets);
+    }
     require_rows(set, config, spec, data.summaries.size());
     note_missing_targets(set.targets, progress);
     market::keep_rows_with_target(set.matrix, set.targets, workspace);
@@ -452,12 +459,16 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
     if (set.split.purge_raised)
         progress.info(fmt::format("--purge was raised to {}, the number of rows that the target looks ahead",
                                   set.split.purge));
-    set.scaler = market::Scaler::fit(set.matrix, set.split.train(), config.scaler, pool, workspace);
-    ScratchArray<float> inputs = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
+    set.scaler = inputs && inputs->scaler
+                     ? *inputs->scaler
+                     : market::Scaler::fit(set.matrix, set.split.train(), config.scaler, pool, workspace);
+    ScratchArray<float> scaled = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
     set.matrix.values = {};
     describe_targets(set);
+    if (inputs && inputs->scaler)
+        set.meaning.scale = inputs->target_scale;
     set.rows =
-        std::make_shared<const NetworkRows>(NetworkRows{std::move(inputs), network_targets(set, workspace)});
+        std::make_shared<const NetworkRows>(NetworkRows{std::move(scaled), network_targets(set, workspace)});
     for (const std::string& note : set.matrix.notes)
         progress.info(note);
     progress.stage_ended("Building features", std::chrono::duration<double>(Clock::now() - start).count(),

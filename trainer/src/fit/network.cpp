@@ -1,7 +1,5 @@
 #include "network.h"
 
-#include "formats/file_kind.h"
-
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
@@ -15,16 +13,13 @@ namespace rekindle::trainer {
 
 namespace {
 
+std::size_t outputs_of(const TargetMeaning& meaning) {
+    return meaning.loss.kind == mlp::LossSpec::Kind::gaussian_nll ? 2 : 1;
+}
+
 mlp::ModelDescription read_model(const std::string& path) {
-    const std::string text = read_file(path);
-    const FileKind kind = recognize(std::string_view(text).substr(0, 4096), path).kind;
-    if (kind == FileKind::torch || kind == FileKind::safetensors)
-        throw usage_error("this file holds weights; --model takes a network description without weights")
-            .at(path)
-            .expected("a JSON file such as a run's model.json")
-            .hint("rekindle train --resume-from-checkpoint RUN continues with the weights of a run.");
     try {
-        return nlohmann::json::parse(text).get<mlp::ModelDescription>();
+        return nlohmann::json::parse(read_file(path)).get<mlp::ModelDescription>();
     } catch (const nlohmann::json::exception& error) {
         throw usage_error(fmt::format("this is not a model description: {}", error.what()))
             .at(path)
@@ -36,24 +31,29 @@ mlp::ModelDescription read_model(const std::string& path) {
 
 mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs,
                                  const TargetMeaning& meaning) {
-    const std::size_t outputs = meaning.loss.kind == mlp::LossSpec::Kind::gaussian_nll ? 2 : 1;
     if (config.model.empty()) {
         const std::vector<std::size_t> hidden(config.hidden_layers.begin(), config.hidden_layers.end());
         auto model = mlp::ModelDescription::default_network(inputs, hidden, config.dropout_rate,
-                                                            config.activation, outputs);
+                                                            config.activation, outputs_of(meaning));
         model.initialization = mlp::Initialization::pytorch_default;
         return model;
     }
     mlp::ModelDescription model = read_model(config.model);
     model.validate();
+    require_sizes(model, inputs, meaning, config.model);
+    return model;
+}
+
+void require_sizes(const mlp::ModelDescription& model, std::size_t inputs, const TargetMeaning& meaning,
+                   const std::string& where) {
+    const std::size_t outputs = outputs_of(meaning);
     if (model.inputs != inputs || model.outputs() != outputs)
         throw usage_error(fmt::format("the network has {} and {}, the job needs {} and {}",
                                       counted(static_cast<std::int64_t>(model.inputs), "input"),
                                       counted(static_cast<std::int64_t>(model.outputs()), "output"),
                                       counted(static_cast<std::int64_t>(inputs), "feature"),
                                       counted(static_cast<std::int64_t>(outputs), "output")))
-            .at(config.model);
-    return model;
+            .at(where);
 }
 
 mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads) {

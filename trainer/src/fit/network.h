@@ -14,6 +14,9 @@ namespace rekindle::trainer {
 /// The network of --model, else the default one. Throws Error (usage) when its inputs or outputs do not match
 /// the data.
 mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs, const TargetMeaning& meaning);
+/// Throws Error (usage) at `where` if the network has other inputs or outputs than the job needs.
+void require_sizes(const mlp::ModelDescription& model, std::size_t inputs, const TargetMeaning& meaning,
+                   const std::string& where);
 mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads);
 /// One per network of --population: member k has the seed --seed + k.
 std::vector<mlp::TrainingSpec> member_specs(const TrainConfig& config, const Dataset& set,

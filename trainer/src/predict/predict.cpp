@@ -1,5 +1,6 @@
 #include "dataset/instrument.h"
 #include "fit/network.h"
+#include "model_match.h"
 #include "usable_model.h"
 
 #include <rekindle/base/error.h>
@@ -28,37 +29,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* hint_for(const std::string& key) {
-    if (key == "zone")
-        return "--zone is where the model's sessions are cut. If the timestamps of the file are in another "
-               "zone, say so with --clock exchange --stamp-zone ZONE.";
-    if (key == "clock")
-        return "With raw labels, sessions are other bars than with times. Omit the option, or train a model "
-               "with this setting.";
-    return "Omit the option, or train a model with this setting.";
-}
-
-/// Whether a setting that the user gave changes what the model's rows mean. Only raw labels among the
-/// clocks do, and session times may be the same although they are written in another way.
-bool changes_meaning(const Setting& setting, const TrainConfig& own, const TrainConfig& changed) {
-    market::SessionRules rules = session_rules(changed), own_rules = session_rules(own);
-    rules.day_start_assumed = own_rules.day_start_assumed;
-    if (setting.part != SettingPart::model)
-        return rules.raw_labels != own_rules.raw_labels;
-    Json before, after;
-    to_json(before, own);
-    to_json(after, changed);
-    const std::string key = setting.key();
-    const bool time_of_day = key == "day_start" || key == "regular_hours";
-    return before[key] != after[key] && !(time_of_day && rules == own_rules);
-}
-
 /// The run's rules with the user's data; a rule that differs is refused by name.
 TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& stored) {
     session_rules(options.input); // a misspelled zone is not a rule of any model
-    Json requested, own;
+    Json requested;
     to_json(requested, options.input);
-    to_json(own, stored);
     TrainConfig config = stored;
     for (const Setting& setting : settings()) {
         const std::string key = setting.key();
@@ -68,11 +43,7 @@ TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& 
         Json one = Json::object();
         one[key] = requested[key];
         update_from_json(one, changed);
-        if (changes_meaning(setting, config, changed))
-            throw usage_error(fmt::format("the model was trained with {} = {}, not {}", key, own[key].dump(),
-                                          requested[key].dump()))
-                .at(options.model.string())
-                .hint(hint_for(key));
+        refuse_other_meaning(setting, config, changed, options.model);
         config = std::move(changed);
     }
     if (options.given.contains("stamp_zone") && config.clock != market::Clock::exchange)
@@ -110,74 +81,6 @@ void add_interval(Prediction& prediction, const UsableModel& model) {
                   "predicted; the interval extends from their share to the prediction."
                 : "Nearly all validation outcomes were on one side of their predictions; the interval "
                   "extends from there to the prediction.");
-}
-
-void require_same_tick(const UsableModel& model, const MarketData& data, const fs::path& path) {
-    const market::ReadReport& report = data.read.report;
-    const bool has_tick = report.profile_bin == 0, had_tick = model.stored.profile_bin == 0;
-    if (!model.evaluated || (had_tick == has_tick && report.profile_bin == model.stored.profile_bin &&
-                             (!has_tick || report.tick.points == model.stored.tick)))
-        return;
-    const auto words = [](bool tick, double step, double bin) {
-        return tick ? "a tick of " + counted(step, "point") : "no tick and bins of " + counted(bin, "point");
-    };
-    throw usage_error(fmt::format("the model was trained with {}, the data has {}",
-                                  words(had_tick, model.stored.tick, model.stored.profile_bin),
-                                  words(has_tick, report.tick.points, report.profile_bin)))
-        .at(path.string())
-        .hint(fmt::format("If the tick of the data was inferred wrongly, give --tick {}.",
-                          had_tick ? shortest(model.stored.tick)
-                                   : "none:" + shortest(model.stored.profile_bin)));
-}
-
-void check_bar_length(const UsableModel& model, const MarketData& data, const fs::path& path,
-                      Prediction& prediction) {
-    const market::BarSpacing& spacing = data.read.report.spacing;
-    const auto own = market::BarLength::of(spacing);
-    const std::string of_data = market::bar_length_text(own.seconds);
-    prediction.bar_length = own.text();
-    if (!model.stored.bar_length) {
-        prediction.notes.push_back(fmt::format("The model does not record how long the bars of its training "
-                                               "data were; this data has bars of {}.",
-                                               of_data));
-        return;
-    }
-    const std::string of_model = market::bar_length_text(model.stored.bar_length->seconds);
-    switch (market::has_length(spacing, *model.stored.bar_length)) {
-    case market::SameLength::yes:
-        return;
-    case market::SameLength::unknown:
-        prediction.notes.push_back(
-            fmt::format("The model was trained on bars of {}, and the times of this data "
-                        "do not show whether its bars have that length.",
-                        of_model));
-        return;
-    case market::SameLength::no:
-        throw usage_error(
-            fmt::format("the model was trained on bars of {}, the data has bars of {}", of_model, of_data))
-            .at(path.string())
-            .hint(
-                fmt::format("Give a file with bars of {}, or train a model on bars of {}: features, profiles "
-                            "and targets mean something else for each.",
-                            of_model, of_data));
-    }
-}
-
-void check_instrument(const UsableModel& model, const MarketData& data, const PredictOptions& options,
-                      Prediction& prediction) {
-    const Instrument instrument = instrument_of(data);
-    prediction.instrument = instrument_title(instrument);
-    if (!model.stored.instrument)
-        return;
-    const InstrumentMatch match = compare_instruments(*model.stored.instrument, instrument);
-    if (!match.contradiction.empty() && !options.other_instrument)
-        throw usage_error(match.contradiction)
-            .at(options.model.string())
-            .hint("Train a model on this data. --other-instrument predicts anyway; features hold prices in "
-                  "points, so the result is meaningful only for instruments at the same price level.");
-    for (const std::string& sentence : {match.contradiction, match.doubt})
-        if (!sentence.empty())
-            prediction.notes.push_back(fmt::format("Another instrument? {}.", sentence));
 }
 
 market::FeatureMatrix named_features(const market::Scaler& scaler, bool per_bar, const TrainConfig& config,
@@ -324,9 +227,9 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
                          meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete);
     Prediction prediction;
     prediction.notes = model.notes;
-    check_bar_length(model, data, options.model, prediction);
-    check_instrument(model, data, options, prediction);
-    require_same_tick(model, data, options.model); // last: with other data, --tick would be wrong advice
+    prediction.bar_length = market::BarLength::of(data.read.report.spacing).text();
+    prediction.instrument = instrument_title(instrument_of(data));
+    require_matching_data(model, data, options.model, options.other_instrument, prediction.notes);
     const market::FeatureMatrix matrix =
         named_features(model.stored.scaler, meaning.per_bar, config, data, pool,
                        workspace_of(config, columns.path().parent_path()), options.model);

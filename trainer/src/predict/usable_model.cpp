@@ -93,8 +93,11 @@ UsableModel original_model(ImportedModel imported, const PredictOptions& options
         throw usage_error(
             "the file holds no scaler, and without the one from its training the inputs mean nothing")
             .at(path)
-            .hint("Give it with --scaler FILE (docs/formats/scaler.md). For a file of rekindle train, give "
-                  "its run folder: --model RUN.");
+            .hint(
+                "rekindle import-model FILE --data BARS computes one from the bars that it was trained on "
+                "and "
+                "writes a folder for --model. rekindle predict also takes a scaler with --scaler FILE "
+                "(docs/formats/scaler.md). For a file of rekindle train, give its run folder: --model RUN.");
     UsableModel model{{}, std::move(imported.file.parameters), false, {}};
     model.stored.model = std::move(imported.file.model);
     if (model.stored.model.outputs() != 1)

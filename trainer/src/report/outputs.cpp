@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <optional>
 
 namespace rekindle::trainer {
 
@@ -26,7 +27,7 @@ OptimizerFile optimizer_file(const mlp::OptimizerSpec& spec, const OptimizerMome
 /// The common contents of both model files.
 ModelFile model_file(const RunFolder& folder, const TrainedRun& run,
                      const std::vector<mlp::NamedTensor>& parameters, std::int64_t epoch,
-                     OptimizerFile optimizer) {
+                     std::optional<OptimizerFile> optimizer) {
     ModelFile file;
     file.version = "v" + folder.timestamp();
     file.timestamp = "v" + timestamp_now();
@@ -76,6 +77,14 @@ void write_original_checkpoint(const fs::path& path, const TrainedRun& run, cons
 }
 
 } // namespace
+
+void write_imported_model(const RunFolder& folder, const TrainedRun& run) {
+    const fs::path& path = folder.path();
+    write_file_atomically(path / "model.json", nlohmann::json(run.model).dump(2) + "\n");
+    write_safetensors_of(path / "best_model.safetensors", run, run.fit.best_parameters);
+    write_model_file(path / "best_model.pt",
+                     model_file(folder, run, run.fit.best_parameters, run.fit.best_epoch, std::nullopt));
+}
 
 void write_outputs(const RunFolder& folder, const TrainedRun& run) {
     const fs::path& path = folder.path();

@@ -14,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,10 +85,19 @@ market::FeatureMatrix build_named_features(std::span<const std::string> names, b
                                            ThreadPool& pool, const Workspace& workspace = {});
 /// The target and the loss that the configuration requests. Throws Error (usage) when they do not match.
 TargetMeaning target_meaning(const TrainConfig& config);
-/// Reports the stage "Building features". Throws Error (usage) when too few rows are left, saying how many
-/// are missing.
+/// The inputs of a network that was trained before.
+struct ModelInputs {
+    std::vector<std::string> features;    ///< in input order
+    std::optional<market::Scaler> scaler; ///< of these features; if empty, fitted to the training rows
+    double target_scale = 1;              ///< TargetMeaning::scale; used only with a scaler
+};
+
+/// Reports the stage "Building features". `inputs` replaces the features, the scaling and the unit of the
+/// target that would follow from the configuration and the data. Throws Error (usage) when too few rows are
+/// left, saying how many are missing, and as build_named_features() does.
 Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
-                      ProgressSink& progress, const Workspace& workspace = {});
+                      ProgressSink& progress, const Workspace& workspace = {},
+                      const std::optional<ModelInputs>& inputs = {});
 
 /// The network's first outputs in the unit of the target.
 std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeaning& meaning,

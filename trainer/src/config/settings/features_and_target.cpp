@@ -44,7 +44,7 @@ std::vector<Setting> features_and_target() {
          .detail = "robust subtracts the median and divides by the interquartile range, standard uses mean "
                    "and std. Both are fitted on the training set only and saved with the model.",
          .example = "--scaler standard",
-         .commands = trainers},
+         .commands = run_makers},
         {.name = "target",
          .field = choice_field<&TrainConfig::target>,
          .value_name = "WORD",
@@ -86,7 +86,7 @@ std::vector<Setting> features_and_target() {
          .brief = "Share of the rows to train on; later rows validate",
          .detail = "The rows are split by time: the first share is for training, the rest for validation.",
          .example = "--train-split 0.7",
-         .commands = trainers},
+         .commands = run_makers},
         {.name = "purge",
          .field = &TrainConfig::purge,
          .value_name = "ROWS",

@@ -10,10 +10,13 @@ std::vector<Setting> network() {
          .form = ValueKind::path,
          .value_name = "FILE",
          .group = group,
-         .brief = "JSON description of the network",
-         .detail = "A model description (see docs/formats/). Without it, the default network is built from "
-                   "--hidden-layers, --dropout-rate and --activation.",
-         .example = "--model network.json",
+         .brief = "Network description, or a trained model to continue from",
+         .detail =
+             "A JSON description of the network (docs/formats/model.md); or a run folder or model file, "
+             "from whose weights training continues with its features, scaling, session rules and "
+             "target, and with a new optimizer. Without it, the default network is built from "
+             "--hidden-layers, --dropout-rate and --activation.",
+         .example = "--model TRAINING/train_20261121_101500",
          .commands = trainers},
         {.name = "hidden-layers",
          .field = &TrainConfig::hidden_layers,

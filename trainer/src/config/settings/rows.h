@@ -6,8 +6,8 @@
 namespace rekindle::trainer::rows {
 
 /// Commands that read bars.
-inline const std::vector<std::string_view> readers{"train", "predict", "inspect", "volume-profile",
-                                                   "features"};
+inline const std::vector<std::string_view> readers{"train",          "predict",  "inspect",
+                                                   "volume-profile", "features", "import-model"};
 /// Commands that need volume profiles.
 inline const std::vector<std::string_view> profilers{"train", "volume-profile", "features"};
 /// Commands that cut sessions of one kind; inspect counts every kind.
@@ -16,6 +16,8 @@ inline const std::vector<std::string_view> session_cutters{"train", "predict", "
 inline const std::vector<std::string_view> vix_readers{"train", "predict", "inspect", "features"};
 inline const std::vector<std::string_view> feature_makers{"train", "features"};
 inline const std::vector<std::string_view> trainers{"train"};
+/// Commands that split rows by time and write a run folder.
+inline const std::vector<std::string_view> run_makers{"train", "import-model"};
 
 std::vector<Setting> input();
 std::vector<Setting> sessions();

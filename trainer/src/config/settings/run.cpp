@@ -14,7 +14,7 @@ std::vector<Setting> run() {
          .brief = "Parent folder of the run folder",
          .detail = "Each run gets a new folder FOLDER/train_YYYYMMDD_HHMMSS (local time).",
          .example = "--output TRAINING/",
-         .commands = trainers},
+         .commands = run_makers},
         {.name = "device",
          .field = &TrainConfig::device,
          .form = ValueKind::device,
@@ -83,7 +83,7 @@ std::vector<Setting> run() {
          .detail = "Threads for reading, computing features and training. The results are bit-identical for "
                    "any number of threads.",
          .example = "--threads 1",
-         .commands = {"train", "volume-profile", "features", "inspect", "predict"},
+         .commands = {"train", "volume-profile", "features", "inspect", "predict", "import-model"},
          .part = SettingPart::machine},
         {.name = "checkpoint-interval",
          .field = &TrainConfig::checkpoint_interval,
