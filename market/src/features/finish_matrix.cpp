@@ -37,6 +37,8 @@ void FeatureMatrix::release(std::size_t first, std::size_t count) const noexcept
     known_at.release(first, count);
     dates.release(first, count);
     source.release(first, count);
+    if (!instrument.empty())
+        instrument.release(first, count);
 }
 
 void drop_incomplete_rows(FeatureMatrix& matrix, const char* row_noun, const Workspace& workspace,

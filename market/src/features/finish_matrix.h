@@ -28,11 +28,15 @@ void keep_rows(FeatureMatrix& matrix, std::size_t first, const Workspace& worksp
         std::copy_n(matrix.values.data() + from * columns, columns, matrix.values.data() + to * columns);
         matrix.known_at[to] = matrix.known_at[from];
         matrix.dates[to] = matrix.dates[from];
+        if (!matrix.instrument.empty())
+            matrix.instrument[to] = matrix.instrument[from];
         matrix.source[to++] = matrix.source[from];
     });
     matrix.values.truncate(to * columns);
     matrix.known_at.truncate(to);
     matrix.dates.truncate(to);
+    if (!matrix.instrument.empty())
+        matrix.instrument.truncate(to);
     matrix.source.truncate(to);
     matrix.release(0, to);
 }

@@ -35,11 +35,12 @@ double target_value(TargetKind kind, double log_return) {
 enum class Future { known, unknown, in_a_later_session };
 
 /// future() is called once per row, in order. now(row) and later(row) return prices in ticks of the later
-/// one's contract and are called only if future(row) was `known`.
-template <class FutureOf, class Now, class Later>
+/// one's contract, later_time(row) the time of the later one; they are called only if future(row) was
+/// `known`.
+template <class FutureOf, class Now, class Later, class LaterTime>
 Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspace, FutureOf future, Now now,
-                     Later later) {
-    Targets targets{{rows, workspace.folder}, {rows, workspace.folder}};
+                     Later later, LaterTime later_time) {
+    Targets targets{{rows, workspace.folder}, {rows, workspace.folder}, {rows, workspace.folder}};
     for (std::size_t row = 0; row < rows; ++row) {
         const Future found = future(row);
         targets.beyond_session += found == Future::in_a_later_session ? 1 : 0;
@@ -56,6 +57,7 @@ Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspa
         }
         targets.values[row] = static_cast<float>(target_value(spec.kind, log_return));
         targets.valid[row] = 1;
+        targets.outcome_at[row] = later_time(row);
     }
     return targets;
 }
@@ -76,10 +78,13 @@ void keep_rows_with_target(FeatureMatrix& matrix, Targets& targets, const Worksp
     keep_rows(matrix, 0, workspace, [&](std::size_t row) { return targets.valid[row] != 0; });
     std::size_t kept = 0;
     for (std::size_t row = 0; row < targets.valid.size(); ++row)
-        if (targets.valid[row] != 0)
+        if (targets.valid[row] != 0) {
+            targets.outcome_at[kept] = targets.outcome_at[row];
             targets.values[kept++] = targets.values[row];
+        }
     std::fill_n(targets.valid.begin(), kept, std::uint8_t{1});
     targets.values.truncate(kept);
+    targets.outcome_at.truncate(kept);
     targets.valid.truncate(kept);
 }
 
@@ -104,7 +109,8 @@ Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSumm
         [&](std::size_t row) {
             return static_cast<double>(now(row).close + later(row).roll_offset - now(row).roll_offset);
         },
-        [&](std::size_t row) { return static_cast<double>(later(row).close); });
+        [&](std::size_t row) { return static_cast<double>(later(row).close); },
+        [&](std::size_t row) { return later(row).end_time; });
 }
 
 Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span<const Session> sessions,
@@ -135,7 +141,8 @@ Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span
                 sequence.roll_offset(position + horizon) - sequence.roll_offset(position);
             return static_cast<double>(close[sequence.bar(position)] + gap);
         },
-        [&](std::size_t) { return static_cast<double>(close[sequence.bar(position + horizon)]); });
+        [&](std::size_t) { return static_cast<double>(close[sequence.bar(position + horizon)]); },
+        [&](std::size_t) { return bars.columns().time[sequence.bar(position + horizon)]; });
 }
 
 bool can_be_split(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,

@@ -68,7 +68,7 @@ InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& opt
     if (lines > 0)
         file.bytes_per_row = static_cast<double>(text.size()) / static_cast<double>(lines);
     const RowParser parser(
-        {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = ""});
+        {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = {}});
     // A few rows may run the other way: the hour repeated in the fall, or a misplaced row.
     const RowParser::Times times = parser.count_times(text);
     file.newest_first = times.backwards > 20 * times.forwards;
@@ -90,7 +90,7 @@ bool has_volume(const InputFile& file) {
     constexpr std::size_t piece_size = 1 << 20;
     Hasher unused;
     const RowParser parser(
-        {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = ""});
+        {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = {}});
     const auto source = open_text_source(file.path, unused, file.layout.columns.used());
     std::size_t before_rows = file.layout.data_offset;
     for (std::string_view text = source->next(piece_size); !text.empty(); text = source->next(piece_size)) {

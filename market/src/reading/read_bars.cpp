@@ -20,7 +20,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -30,13 +29,6 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::size_t piece_size = 4 << 20; ///< size of the text that is parsed at a time
-
-std::string contract_filter(const std::string& contract) {
-    std::string lower;
-    for (const char c : contract)
-        lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower == "all" ? "" : contract;
-}
 
 /// What one pass over the files collects. Another pass follows when the prices need a finer tick.
 struct Pass {
@@ -195,7 +187,7 @@ class BarReader {
                                 .tick = TickConverter(grid_),
                                 .volume_decimals = volume_decimals_,
                                 .negative_prices = negative_prices_,
-                                .contract_filter = contract_filter(options_.contract),
+                                .contract_filter = {options_.contract, options_.exact_contracts},
                                 .labels = options_.clock == Clock::raw,
                                 .rejected_limit = pass_->rejects.limit()});
         std::size_t target = piece_size;

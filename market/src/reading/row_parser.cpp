@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 
 namespace rekindle::market::reading {
@@ -296,7 +297,9 @@ class RowParser::Pass {
                        "UTF-8 without control characters"};
             return false;
         }
-        selected = name.starts_with(settings_.contract_filter);
+        selected = settings_.contract_filter.accepts(name);
+        if (!selected && settings_.contract_filter.is_exact())
+            return true;
         auto& names = selected ? block_.contracts : block_.other_contracts;
         auto found = std::find(names.begin(), names.end(), name);
         if (found == names.end() && names.size() > std::numeric_limits<std::uint16_t>::max()) {
@@ -553,6 +556,23 @@ RowParser::Times RowParser::count_times(std::string_view text) const {
     std::vector<std::optional<std::int64_t>> before;
     pass.for_each_row([&](Fields fields) { pass.compare_time(fields, before, times); });
     return times;
+}
+
+std::vector<std::string> RowParser::contracts_in(std::string_view text) const {
+    ParsedBlock block;
+    block.text = text;
+    Pass pass(settings_, block);
+    std::set<std::string, std::less<>> names;
+    std::string last;
+    pass.for_each_row([&](Fields fields) {
+        const std::string_view name = fields[static_cast<std::size_t>(settings_.layout.columns.contract)];
+        if (name == last || trim(name).empty() || !is_plain_text(name))
+            return;
+        last = name;
+        if (names.find(name) == names.end())
+            names.insert(last);
+    });
+    return {names.begin(), names.end()};
 }
 
 bool RowParser::has_volume(std::string_view text) const {

@@ -2,6 +2,7 @@
 /// Converts rows of text to columns of numbers, one block of lines at a time. Blocks are independent of each
 /// other.
 
+#include "reading/contract_filter.h"
 #include "reading/format.h"
 #include "reading/number.h"
 
@@ -53,9 +54,9 @@ class RowParser {
     struct Settings {
         FileLayout layout;
         TickConverter tick;
-        int volume_decimals = 0;         ///< as BarMetadata::volume_decimals
-        bool negative_prices = false;    ///< accept prices at or below 0
-        std::string contract_filter;     ///< beginning of a contract name, "" for all
+        int volume_decimals = 0;      ///< as BarMetadata::volume_decimals
+        bool negative_prices = false; ///< accept prices at or below 0
+        ContractFilter contract_filter;
         bool labels = false;             ///< ignore UTC offsets and use the label as is
         std::size_t rejected_limit = 10; ///< how many rejected rows are described; all are counted
     };
@@ -82,6 +83,8 @@ class RowParser {
     /// closes; intraday bars are never all this far apart.
     static constexpr std::int64_t day = std::int64_t{18} * 3600;
     Times count_times(std::string_view text) const;
+    /// The names in the column with contracts, each once. Precondition: the layout has such a column.
+    std::vector<std::string> contracts_in(std::string_view text) const;
     /// Whether a row has a volume other than 0.
     bool has_volume(std::string_view text) const;
     /// Whether there are rows and none has a volume.

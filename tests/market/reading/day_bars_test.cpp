@@ -23,7 +23,7 @@
 namespace rekindle::market {
 namespace {
 
-constexpr const char* new_york = "America/New_York";
+constexpr const char* new_york_zone = "America/New_York";
 
 /// The instant of a local time; minutes may be negative or exceed a day.
 std::int64_t instant(const char* zone, std::int32_t date, int minute) {
@@ -54,19 +54,19 @@ struct Daily {
     std::function<std::string(std::int32_t)> stamp;
     std::function<std::int64_t(std::int32_t)> end; ///< when the bar of a date really ends
     const char* contract = "";
-    const char* stamp_zone = new_york; ///< of local timestamps
+    const char* stamp_zone = new_york_zone; ///< of local timestamps
 };
 
-const std::vector<const char*> us_zones{new_york,          "America/Chicago",     "America/Denver",
+const std::vector<const char*> us_zones{new_york_zone,     "America/Chicago",     "America/Denver",
                                         "America/Phoenix", "America/Los_Angeles", "Pacific/Honolulu",
                                         "America/Toronto", "US/Central"};
 const std::vector<Clock> any_clock{Clock::utc, Clock::exchange};
 
 std::int64_t stock_end(std::int32_t date) {
-    return instant(new_york, date, stock_close(date));
+    return instant(new_york_zone, date, stock_close(date));
 }
 std::int64_t futures_end(std::int32_t date) {
-    return instant(new_york, date, 17 * 60);
+    return instant(new_york_zone, date, 17 * 60);
 }
 std::int64_t utc_end(std::int32_t date) {
     return std::int64_t{date + 1} * day_seconds;
@@ -74,7 +74,7 @@ std::int64_t utc_end(std::int32_t date) {
 
 std::vector<Daily> us_stocks() {
     const Week week = Week::us_business_days;
-    const auto midnight = [](std::int32_t d) { return instant(new_york, d, 0); };
+    const auto midnight = [](std::int32_t d) { return instant(new_york_zone, d, 0); };
     std::vector<Daily> all;
     all.push_back({"Yahoo, dates", week, us_zones, any_clock, format_date, stock_end});
     all.push_back({"Stooq and IB, compact dates", week, us_zones, any_clock,
@@ -107,7 +107,7 @@ std::vector<Daily> us_stocks() {
                    [=](std::int32_t d) { return iso(midnight(d), " "); },
                    stock_end});
     all.push_back({"TradingView, the open", week, us_zones, any_clock,
-                   [](std::int32_t d) { return std::to_string(instant(new_york, d, 9 * 60 + 30)); },
+                   [](std::int32_t d) { return std::to_string(instant(new_york_zone, d, 9 * 60 + 30)); },
                    stock_end});
     all.push_back({"the close in UTC", week, us_zones, any_clock,
                    [](std::int32_t d) { return iso(stock_end(d)) + "Z"; }, stock_end});
@@ -119,15 +119,15 @@ std::vector<Daily> us_stocks() {
          [](std::int32_t d) { return format_date(d) + fmt::format(" {}", format_minute(stock_close(d))); },
          stock_end});
     all.push_back({"the end of extended hours in UTC", week, us_zones, any_clock,
-                   [](std::int32_t d) { return iso(instant(new_york, d, 20 * 60)) + "Z"; },
-                   [](std::int32_t d) { return instant(new_york, d, 20 * 60); }});
+                   [](std::int32_t d) { return iso(instant(new_york_zone, d, 20 * 60)) + "Z"; },
+                   [](std::int32_t d) { return instant(new_york_zone, d, 20 * 60); }});
     return all;
 }
 
 std::vector<Daily> other_markets() {
     std::vector<Daily> all;
     all.push_back({"TradingView, ES at the start of the session", Week::us_business_days, us_zones, any_clock,
-                   [](std::int32_t d) { return std::to_string(instant(new_york, d - 1, 18 * 60)); },
+                   [](std::int32_t d) { return std::to_string(instant(new_york_zone, d - 1, 18 * 60)); },
                    futures_end});
     all.push_back({"ES at the close in UTC", Week::us_business_days, us_zones, any_clock,
                    [](std::int32_t d) { return iso(futures_end(d)) + "Z"; }, futures_end});
@@ -143,7 +143,7 @@ std::vector<Daily> other_markets() {
                    futures_end, "ES 12-24"});
     all.push_back({"Oanda, 17:00 New York on the evening before", Week::monday_to_friday, us_zones, any_clock,
                    [](std::int32_t d) { return iso(futures_end(d - 1)) + ".000000000Z"; }, futures_end});
-    const std::vector<const char*> anywhere{new_york, "America/Los_Angeles", "UTC", "Europe/Berlin",
+    const std::vector<const char*> anywhere{new_york_zone, "America/Los_Angeles", "UTC", "Europe/Berlin",
                                             "Asia/Tokyo"};
     all.push_back({"Binance, milliseconds", Week::every_day, anywhere, any_clock,
                    [](std::int32_t d) { return std::to_string(std::int64_t{d} * day_seconds * 1000); },
@@ -152,12 +152,12 @@ std::vector<Daily> other_markets() {
                    [](std::int32_t d) { return format_date(d) + "T00:00:00Z"; }, utc_end});
     all.push_back({"coins, the last second",
                    Week::every_day,
-                   {new_york, "UTC"},
+                   {new_york_zone, "UTC"},
                    any_clock,
                    [](std::int32_t d) { return format_date(d) + "T23:59:59Z"; },
                    utc_end});
     const auto tokyo_end = [](std::int32_t d) { return instant("Asia/Tokyo", d, 15 * 60); };
-    for (const char* zone : {"Asia/Tokyo", new_york}) // the second is the default, and wrong
+    for (const char* zone : {"Asia/Tokyo", new_york_zone}) // the second is the default, and wrong
         all.push_back({"Tokyo, midnight in UTC",
                        Week::monday_to_friday,
                        {zone},
@@ -166,7 +166,7 @@ std::vector<Daily> other_markets() {
                        tokyo_end});
     all.push_back({"Tokyo, midnight with its offset",
                    Week::monday_to_friday,
-                   {"Asia/Tokyo", new_york},
+                   {"Asia/Tokyo", new_york_zone},
                    any_clock,
                    [](std::int32_t d) { return format_date(d) + "T00:00:00+09:00"; },
                    tokyo_end});
@@ -180,7 +180,7 @@ std::vector<Daily> other_markets() {
                    "Asia/Tokyo"});
     all.push_back({"Frankfurt, midnight in UTC",
                    Week::monday_to_friday,
-                   {"Europe/Berlin", new_york},
+                   {"Europe/Berlin", new_york_zone},
                    any_clock,
                    [](std::int32_t d) { return std::to_string(instant("Europe/Berlin", d, 0)); },
                    [](std::int32_t d) { return instant("Europe/Berlin", d, 17 * 60 + 30); }});
@@ -320,7 +320,7 @@ TEST(DayBars, OfUsStocksAreKnownAtTheClose) {
                     half_days += stock_close(date) != 16 * 60;
                     // From timestamps at the close, the latest close is assumed for every day, so half days
                     // are known late.
-                    ASSERT_EQ(ends.of(time), told ? instant(new_york, date, 16 * 60) : stock_end(date));
+                    ASSERT_EQ(ends.of(time), told ? instant(new_york_zone, date, 16 * 60) : stock_end(date));
                 }
             }
     EXPECT_GT(half_days, 3u);
@@ -340,14 +340,14 @@ std::vector<Longer> longer_bars() {
         form.rows.push_back({std::move(stamp), {date, end}});
     };
     for (std::int32_t monday = make_date(2023, 1, 2); monday < make_date(2024, 12, 20); monday += 7) {
-        const std::int64_t friday = instant(new_york, monday + 4, stock_close(monday + 4));
+        const std::int64_t friday = instant(new_york_zone, monday + 4, stock_close(monday + 4));
         add(all[0], "yfinance, weeks by their Monday", format_date(monday), monday, friday);
         add(all[1], "Polygon, weeks by Sunday's midnight",
-            std::to_string(instant(new_york, monday - 1, 0) * 1000), monday - 1, friday);
+            std::to_string(instant(new_york_zone, monday - 1, 0) * 1000), monday - 1, friday);
         add(all[2], "Stooq, weeks by their Friday", format_date(monday + 4), monday + 4, friday);
         add(all[3], "TradingView, weeks of ES from Sunday evening",
-            std::to_string(instant(new_york, monday - 1, 18 * 60)), monday,
-            instant(new_york, monday + 4, 17 * 60));
+            std::to_string(instant(new_york_zone, monday - 1, 18 * 60)), monday,
+            instant(new_york_zone, monday + 4, 17 * 60));
         add(all[4], "Kraken, weeks of coins from Thursday",
             std::to_string(std::int64_t{monday + 3} * day_seconds), monday + 3,
             std::int64_t{monday + 10} * day_seconds);
@@ -360,14 +360,14 @@ std::vector<Longer> longer_bars() {
         while (is_weekend(last))
             --last;
         add(all[6], "Stooq, months by their last day", format_date(last), last,
-            instant(new_york, last, 16 * 60));
+            instant(new_york_zone, last, 16 * 60));
     }
     return all;
 }
 
 TEST(DayBars, OfWeeksAndMonthsAreKnownWhenTheyHaveEnded) {
     for (const Longer& form : longer_bars())
-        for (const char* zone : {new_york, "America/Chicago"})
+        for (const char* zone : {new_york_zone, "America/Chicago"})
             for (const StampAt at : {StampAt::bar_end, StampAt::bar_start}) {
                 SCOPED_TRACE(form.vendor + ", " + zone);
                 std::string text = "Date,Open,High,Low,Close,Volume\n";
@@ -411,7 +411,7 @@ TEST(DayBars, OfOtherMarketsAreNotKnownAtTheCloseOfStocks) {
                 text += format_date(date) + one.stamp_end + ",5,6,4,5,1000" +
                         (*one.column ? std::string(",") + one.column : "") + "\n";
         const ReadResult read = read_text(text, {}, one.file);
-        for (const char* zone : {new_york, "America/Chicago"}) {
+        for (const char* zone : {new_york_zone, "America/Chicago"}) {
             const BarEnds ends(read.bars, usual_session_rules(zone), HolidayCalendar::embedded());
             for (const std::int64_t time : read.bars.columns().time)
                 ASSERT_GE(ends.of(time), one.end(date_of(time)));
@@ -426,8 +426,8 @@ TEST(DayBars, RowsOfFeaturesAreKnownAfterTheirClose) {
     for (const Daily& form : {forms[0], forms[6], forms[9], forms[10]}) {
         SCOPED_TRACE(form.vendor);
         const ReadResult read = read_text(file_of(form, dates_of(form.week)),
-                                          options_of(form, new_york, Clock::utc, StampAt::bar_start));
-        const SessionRules rules = usual_session_rules(new_york);
+                                          options_of(form, new_york_zone, Clock::utc, StampAt::bar_start));
+        const SessionRules rules = usual_session_rules(new_york_zone);
         const SessionPlan plan =
             plan_sessions(read.bars, rules, HolidayCalendar::embedded(), RollMethod::volume);
         const auto summaries = summarize_sessions(read.bars, plan.sessions, {}, pool);
@@ -466,16 +466,17 @@ TEST(DayBars, MayEndWithALiveBar) {
 // Shorter bars end at their timestamp, or one bar after it, whatever the zone of the timestamps.
 TEST(IntradayBars, AreKnownAtTheirEnd) {
     for (const std::int64_t seconds : {60, 300, 3600, 14'400})
-        for (const char* stamp_zone : {"UTC", new_york, "America/Chicago", "Asia/Tokyo"})
-            for (const char* zone : {new_york, "America/Chicago", "Europe/Berlin"})
+        for (const char* stamp_zone : {"UTC", new_york_zone, "America/Chicago", "Asia/Tokyo"})
+            for (const char* zone : {new_york_zone, "America/Chicago", "Europe/Berlin"})
                 for (const StampAt at : {StampAt::bar_end, StampAt::bar_start}) {
                     SCOPED_TRACE(testing::Message() << seconds << " s, " << stamp_zone << ", " << zone);
                     const ZoneClock clock = ZoneClock::load(stamp_zone);
                     std::string text = bars_header;
                     std::vector<std::int64_t> expected;
                     for (int i = 0; i < 600; ++i) {
-                        const std::int64_t end = instant(new_york, make_date(2024, 2, 26), 60) + i * seconds;
-                        if ((end - instant(new_york, make_date(2024, 2, 26), 0)) % day_seconds == 0)
+                        const std::int64_t end =
+                            instant(new_york_zone, make_date(2024, 2, 26), 60) + i * seconds;
+                        if ((end - instant(new_york_zone, make_date(2024, 2, 26), 0)) % day_seconds == 0)
                             continue; // a hole does not matter
                         expected.push_back(end);
                         const std::int64_t stamp = end - (at == StampAt::bar_start ? seconds : 0);
@@ -509,7 +510,7 @@ TEST(DayBars, KeepTheirMeaningInAColumnFile) {
     const TestFolder folder;
     const Daily coins = other_markets()[5], futures = other_markets()[0];
     for (const Daily& form : {coins, futures}) {
-        ReadOptions options = options_of(form, new_york, Clock::utc, StampAt::bar_end);
+        ReadOptions options = options_of(form, new_york_zone, Clock::utc, StampAt::bar_end);
         options.paths = {folder.write("bars.csv", file_of(form, dates_of(form.week)))};
         const ReadResult in_memory = read_with(options);
         options.chunk_size = 50;

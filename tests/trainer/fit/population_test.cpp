@@ -144,7 +144,7 @@ TEST(PopulationReport, BestIsTheLowestLossAndTheHighestAccuracy) {
     }
     fit.best_member = 1;
     const TrainConfig config;
-    const MarketData data{{market::BarBuffer::into_table({}, {}), {}, {}}, {}, {}, {}, {}, {}};
+    const MarketData data{{market::BarBuffer::into_table({}, {}), {}, {}}, {}, {}, {}, {}, {}, {}};
     const Dataset set;
     const mlp::ModelDescription model;
     const mlp::OptimizerSpec optimizer;

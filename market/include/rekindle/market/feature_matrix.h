@@ -23,11 +23,17 @@ struct FeatureMatrix {
                   ///< from BarEnds::of() that time on
     ScratchArray<std::int32_t> dates; ///< per row: Session::date
     ScratchArray<std::size_t> source; ///< per row: index of the session, or of the bar for the minute group
+    /// Per row: index of the instrument that known_at and source refer to. Empty if there is one instrument.
+    ScratchArray<std::uint16_t> instrument;
     std::size_t dropped_first = 0; ///< rows skipped before the first complete one (look-backs not yet filled)
     std::size_t dropped_later = 0; ///< rows skipped after it because a value was not finite
     std::vector<std::string> notes; ///< one sentence for the user about everything that was omitted
 
     std::size_t rows() const noexcept { return source.size(); }
+    /// Precondition: row < rows().
+    std::size_t instrument_of(std::size_t row) const noexcept {
+        return instrument.empty() ? 0 : instrument[row];
+    }
     std::size_t columns() const noexcept { return names.size(); }
     /// Preconditions: row < rows(), column < columns().
     double at(std::size_t row, std::size_t column) const noexcept { return values[row * columns() + column]; }

@@ -29,8 +29,12 @@ struct ReadOptions {
     /// vix; a value is a position, counted from 1, or a name from the header; volume=none is for series
     /// without volume. "" recognizes the columns automatically.
     std::string columns;
-    /// "all", or the beginning of a contract name. If none matches, the error lists the names.
+    /// "all", or the beginnings of contract names, separated by commas. If none matches, the error lists the
+    /// names.
     std::string contract = "all";
+    /// If not empty, only contracts with exactly these names are read, and `contract` is not used. A file may
+    /// hold others.
+    std::vector<std::string> exact_contracts;
     bool chain = false;         ///< files without contracts are one history, whatever their names and prices
     std::optional<double> tick; ///< in points; if empty, inferred from the prices
     /// If set, prices are treated as having no tick, even if one fits. Profiles use bins of this many points,

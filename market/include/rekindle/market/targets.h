@@ -44,6 +44,8 @@ struct TargetSpec {
 struct Targets {
     ScratchArray<float> values;
     ScratchArray<std::uint8_t> valid;
+    /// The bar whose close decides the target, as BarColumns::time; 0 without a target.
+    ScratchArray<std::int64_t> outcome_at;
     std::size_t beyond_session = 0; ///< rows whose target would be in a later session
     std::size_t flat = 0;           ///< rows without a direction
     std::size_t not_positive = 0;   ///< rows with a price at or below 0, which has no logarithm

@@ -4,6 +4,7 @@
 #include <rekindle/base/scratch_array.h>
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/feature_matrix.h>
+#include <rekindle/market/labeled_rows.h>
 #include <rekindle/market/scaler.h>
 #include <rekindle/market/targets.h>
 #include <rekindle/mlp/engine.h>
@@ -55,6 +56,9 @@ struct NetworkRows {
 struct Dataset {
     market::FeatureMatrix matrix;
     market::Targets targets;
+    ScratchArray<std::int64_t> known;         ///< as in market::LabeledRows
+    ScratchArray<std::int64_t> outcome_known; ///< likewise
+    ScratchArray<float> previous_targets;     ///< LabeledRows::previous
     market::Split split;
     market::Scaler scaler;
     TargetMeaning meaning;
@@ -64,7 +68,7 @@ struct Dataset {
     /// These share `rows`.
     mlp::Samples train() const;
     mlp::Samples validation() const;
-    /// The outcome known at each validation row: the target `horizon` rows before it, 0 where there is none.
+    /// The outcome known at each validation row: its previous target.
     std::vector<double> previous() const;
     std::vector<double> validation_targets() const;
 };
@@ -78,6 +82,10 @@ Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& f
 /// data never makes a job impossible.
 market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
                                      const Workspace& workspace = {});
+/// One matrix for each instrument, all with the same columns.
+std::vector<market::FeatureMatrix> build_features(const TrainConfig& config,
+                                                  std::span<const MarketData> markets, ThreadPool& pool,
+                                                  const Workspace& workspace = {});
 /// Exactly these features, in this order: what a model was trained with. Throws Error (usage) when one cannot
 /// be computed from the data, saying why.
 market::FeatureMatrix build_named_features(std::span<const std::string> names, bool per_bar,
@@ -92,9 +100,16 @@ struct ModelInputs {
     double target_scale = 1;              ///< TargetMeaning::scale; used only with a scaler
 };
 
-/// Reports the stage "Building features". `inputs` replaces the features, the scaling and the unit of the
-/// target that would follow from the configuration and the data. Throws Error (usage) when too few rows are
+/// The rows that can be trained on or validated with, not yet split or scaled: the features that the
+/// configuration requests, or these `features`, the same for each instrument, and targets. One element per
+/// instrument; market::join_rows() makes one sequence of them. Throws Error (usage) when too few rows are
 /// left, saying how many are missing, and as build_named_features() does.
+std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span<const MarketData> markets,
+                                            ThreadPool& pool, ProgressSink& progress,
+                                            const Workspace& workspace = {},
+                                            std::span<const std::string> features = {});
+/// Reports the stage "Building features". `inputs` replaces the features, the scaling and the unit of the
+/// target that would follow from the configuration and the data. Throws Error (usage) as build_rows() does.
 Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
                       ProgressSink& progress, const Workspace& workspace = {},
                       const std::optional<ModelInputs>& inputs = {});

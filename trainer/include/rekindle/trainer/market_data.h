@@ -20,7 +20,8 @@
 
 namespace rekindle::trainer {
 
-/// Bars, their sessions and the figures of each session. A value; the bars are shared, not copied.
+/// Bars of one instrument, their sessions and the figures of each session. A value; the bars are shared, not
+/// copied.
 struct MarketData {
     market::ReadResult read;
     market::SessionRules session_rules;
@@ -28,6 +29,7 @@ struct MarketData {
     market::ProfileRules profile_rules;
     market::SessionPlan plan; ///< the latest data_fraction of the sessions; all complete, see LastSession
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
+    std::string instrument = {};                   ///< its name if there are several; otherwise ""
 };
 
 /// Sets zone, day_start and regular_hours to those of config.instrument, except for keys in `given`, and adds

@@ -1,0 +1,77 @@
+#pragma once
+/// Rows with targets and the times at which both are known, of one instrument or of several.
+
+#include <rekindle/base/scratch_array.h>
+#include <rekindle/market/bar_ends.h>
+#include <rekindle/market/feature_matrix.h>
+#include <rekindle/market/targets.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rekindle::market {
+
+/// Rows in the order in which they became known; each has a target. Times are instants in seconds since
+/// 1970-01-01T00:00:00Z; with raw labels, labels as if they were UTC. Movable.
+struct LabeledRows {
+    FeatureMatrix matrix;
+    Targets targets;
+    ScratchArray<std::int64_t> known;         ///< per row: when its features are known
+    ScratchArray<std::int64_t> outcome_known; ///< per row: when its target is known
+    /// Per row: the target of the row `horizon` rows earlier of the same instrument, which is known when the
+    /// row is; 0 if there is none.
+    ScratchArray<float> previous;
+
+    std::size_t rows() const noexcept { return known.size(); }
+};
+
+/// Removes the rows without a target and adds the times. `targets` are those of `matrix`; `ends` belongs to
+/// the bars of both; `horizon` is TargetSpec::horizon().
+LabeledRows label_rows(FeatureMatrix matrix, Targets targets, const BarEnds& ends, std::size_t horizon,
+                       const Workspace& workspace = {});
+
+/// One row of several parts.
+struct RowPlace {
+    std::uint32_t part = 0;
+    std::uint32_t row = 0;
+};
+
+/// The rows `ranges[i]` of each part i, ordered by the time at which they are known, then by part. Both spans
+/// have one element per part, and the rows of each part are in order.
+ScratchArray<RowPlace> order_by_time(std::span<const std::span<const std::int64_t>> known,
+                                     std::span<const RowRange> ranges, const Workspace& workspace = {});
+
+/// The values of these rows: `width` values per row of each part.
+template <class T>
+ScratchArray<T> gather(std::span<const RowPlace> places, std::span<const std::span<const T>> parts,
+                       std::size_t width, const Workspace& workspace = {}) {
+    ScratchArray<T> values(places.size() * width, workspace.folder);
+    for (std::size_t i = 0; i < places.size(); ++i)
+        std::copy_n(parts[places[i].part].data() + places[i].row * width, width, values.data() + i * width);
+    return values;
+}
+
+/// The rows of several instruments at these places, with FeatureMatrix::instrument set to their part. Counts
+/// and notes are those of all parts together. Throws Error (internal) unless all parts have the same columns.
+LabeledRows join_rows(std::span<const LabeledRows> parts, std::span<const RowPlace> places,
+                      const Workspace& workspace = {});
+
+/// A split of several instruments at one time. The rows of each instrument are split at that time, so that
+/// neither the training nor the validation rows of one instrument overlap in time with the other part of
+/// another.
+struct CommonSplit {
+    std::int64_t border = 0;  ///< rows known before it train, the others validate
+    std::vector<Split> parts; ///< one per instrument, of its own rows; a part may have no rows
+};
+
+/// The border is the time at which row floor(rows · train_split) of all rows in order of time is known. Purge
+/// and embargo count rows of each instrument, as in split_by_time(): its last max(purge, horizon) rows before
+/// the border are not trained on, so that no training target reaches beyond the border. Throws Error (usage)
+/// unless 0 < train_split < 1.
+CommonSplit split_at_common_time(std::span<const std::span<const std::int64_t>> known, double train_split,
+                                 std::size_t purge, std::size_t embargo, std::size_t horizon);
+
+} // namespace rekindle::market

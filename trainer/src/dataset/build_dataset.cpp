@@ -1,0 +1,202 @@
+#include "build_features.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/labeled_rows.h>
+#include <rekindle/trainer/dataset.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+namespace rekindle::trainer {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double std_of(std::span<const float> values) {
+    double sum = 0, squares = 0;
+    for (const float value : values)
+        sum += value;
+    const double mean = sum / static_cast<double>(values.size());
+    for (const float value : values)
+        squares += (value - mean) * (value - mean);
+    return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+/// Sets the share of rises and the scale of the targets. Precondition: targets and split are set.
+void describe_targets(Dataset& set) {
+    const auto train = std::span(set.targets.values)
+                           .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
+    const float flat = set.meaning.is_probability() ? 0.5f : 0.0f;
+    const auto rises = std::count_if(train.begin(), train.end(), [&](float v) { return v > flat; });
+    const auto falls = std::count_if(train.begin(), train.end(), [&](float v) { return v < flat; });
+    set.training_share_up =
+        rises + falls > 0 ? static_cast<double>(rises) / static_cast<double>(rises + falls) : 0.5;
+    const bool returns = set.meaning.kind == market::TargetKind::next_return ||
+                         set.meaning.kind == market::TargetKind::bar_return;
+    if (const double std_dev = returns ? std_of(train) : 1; std_dev > 0)
+        set.meaning.scale = std_dev;
+}
+
+ScratchArray<float> network_targets(const Dataset& set, const Workspace& workspace) {
+    ScratchArray<float> targets(set.split.validation_end, workspace.folder);
+    for (std::size_t row = 0; row < targets.size(); ++row)
+        targets[row] = static_cast<float>(set.meaning.network_target(set.targets.values[row]));
+    return targets;
+}
+
+std::size_t purge_of(const TrainConfig& config) {
+    return config.compat == Compat::original ? 0 : static_cast<std::size_t>(config.purge);
+}
+
+/// Rows that the purge must cover; --compat original keeps the original's leaks.
+std::size_t purged_horizon(const TrainConfig& config, const market::TargetSpec& spec) {
+    return config.compat == Compat::original ? 0 : spec.horizon();
+}
+
+bool enough_rows(std::size_t rows, const TrainConfig& config, const market::TargetSpec& spec) {
+    return rows >= min_training_rows &&
+           market::can_be_split(rows, config.train_split, purge_of(config),
+                                static_cast<std::size_t>(config.embargo), purged_horizon(config, spec));
+}
+
+/// How many more rows are needed, or nothing when no number of rows would be enough.
+std::optional<std::size_t> rows_missing(std::size_t rows, const TrainConfig& config,
+                                        const market::TargetSpec& spec) {
+    constexpr std::size_t most = 1'000'000;
+    for (std::size_t more = 1; more < most; ++more)
+        if (enough_rows(rows + more, config, spec))
+            return more;
+    return std::nullopt;
+}
+
+/// Throws Error (usage) if the instrument has too few rows. `notes` are those of its features.
+void require_rows(const market::Targets& targets, const std::vector<std::string>& notes,
+                  const TrainConfig& config, const market::TargetSpec& spec, const MarketData& data) {
+    const std::size_t usable = targets.usable_rows();
+    if (enough_rows(usable, config, spec))
+        return;
+    const char* noun = per_bar(config) ? "bar" : "session";
+    std::string hint;
+    if (const auto missing = rows_missing(usable, config, spec))
+        hint = fmt::format("At least {} needed.", counted(*missing, fmt::format("more {} is", noun),
+                                                          fmt::format("more {}s are", noun)));
+    if (targets.beyond_session > 0)
+        hint += fmt::format(" The target of {} is beyond the end of its session: --across-sessions keeps "
+                            "{}, a smaller --target-bars affects fewer rows.",
+                            counted(static_cast<std::int64_t>(targets.beyond_session), "row"),
+                            targets.beyond_session == 1 ? "it" : "them");
+    if (targets.flat > 0)
+        hint += fmt::format(" {} no direction, because the price did not move.",
+                            counted(static_cast<std::int64_t>(targets.flat), "row has", "rows have"));
+    for (const std::string& note : notes)
+        hint += "\n  " + note;
+    throw usage_error(fmt::format("only {} with all features and a known outcome {} left from {}",
+                                  counted(static_cast<std::int64_t>(usable), "row"),
+                                  usable == 1 ? "is" : "are",
+                                  counted(static_cast<std::int64_t>(data.summaries.size()), "session")))
+        .at(data.instrument)
+        .expected(fmt::format("at least {}, split into a training and a validation set", min_training_rows))
+        .hint(std::move(hint));
+}
+
+market::Targets targets_of(const market::FeatureMatrix& matrix, const MarketData& data,
+                           const market::TargetSpec& spec, bool by_bar, const Workspace& workspace) {
+    return by_bar ? market::bar_targets(matrix, data.read.bars, data.plan.sessions, spec, workspace)
+                  : market::session_targets(matrix, data.summaries, spec);
+}
+
+void note_missing_targets(const market::Targets& targets, ProgressSink& progress) {
+    if (targets.beyond_session > 0)
+        progress.info(fmt::format(
+            "{} omitted: the target is beyond the end of the session (--across-sessions keeps such rows)",
+            counted(static_cast<std::int64_t>(targets.beyond_session), "row is", "rows are")));
+    if (targets.not_positive > 0)
+        progress.info(fmt::format(
+            "{} omitted: a close is not above zero, and the target is the logarithm of a ratio of closes",
+            counted(static_cast<std::int64_t>(targets.not_positive), "row is", "rows are")));
+    if (targets.flat > 0)
+        progress.info(fmt::format("{} omitted: the price did not move, so there is no direction to learn",
+                                  counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are")));
+}
+} // namespace
+
+std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span<const MarketData> markets,
+                                            ThreadPool& pool, ProgressSink& progress,
+                                            const Workspace& workspace,
+                                            std::span<const std::string> features) {
+    const TargetMeaning meaning = target_meaning(config);
+    const market::TargetSpec spec{meaning.kind, meaning.horizon, meaning.across_sessions};
+    std::vector<market::Targets> targets(markets.size());
+    const auto enough = [&](std::size_t i, const market::FeatureMatrix& matrix) {
+        targets[i] = targets_of(matrix, markets[i], spec, meaning.per_bar, workspace);
+        return enough_rows(targets[i].usable_rows(), config, spec);
+    };
+    std::vector<market::FeatureMatrix> matrices;
+    if (features.empty())
+        matrices = features_with_enough_rows(config, markets, pool, workspace, enough);
+    for (std::size_t i = 0; i < markets.size() && !features.empty(); ++i) {
+        matrices.push_back(
+            build_named_features(features, meaning.per_bar, config, markets[i], pool, workspace));
+        enough(i, matrices[i]);
+    }
+    std::vector<market::LabeledRows> rows;
+    for (std::size_t i = 0; i < markets.size(); ++i) {
+        require_rows(targets[i], matrices[i].notes, config, spec, markets[i]);
+        note_missing_targets(targets[i], progress);
+        rows.push_back(market::label_rows(std::move(matrices[i]), std::move(targets[i]), markets[i].ends,
+                                          meaning.horizon, workspace));
+    }
+    return rows;
+}
+
+Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
+                      ProgressSink& progress, const Workspace& workspace,
+                      const std::optional<ModelInputs>& inputs) {
+    const auto start = Clock::now();
+    Dataset set;
+    set.meaning = target_meaning(config);
+    auto parts =
+        build_rows(config, std::span(&data, 1), pool, progress, workspace,
+                   inputs ? std::span<const std::string>(inputs->features) : std::span<const std::string>());
+    market::LabeledRows rows = std::move(parts.front());
+    set.matrix = std::move(rows.matrix);
+    set.targets = std::move(rows.targets);
+    set.known = std::move(rows.known);
+    set.outcome_known = std::move(rows.outcome_known);
+    set.previous_targets = std::move(rows.previous);
+    const std::size_t usable = set.matrix.rows();
+    set.split = market::split_by_time(usable, config.train_split, purge_of(config),
+                                      static_cast<std::size_t>(config.embargo),
+                                      config.compat == Compat::original ? 0 : set.meaning.horizon);
+    if (set.split.purge_raised)
+        progress.info(fmt::format("--purge was raised to {}, the number of rows that the target looks ahead",
+                                  set.split.purge));
+    set.scaler = inputs && inputs->scaler
+                     ? *inputs->scaler
+                     : market::Scaler::fit(set.matrix, set.split.train(), config.scaler, pool, workspace);
+    ScratchArray<float> scaled = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
+    set.matrix.values = {};
+    describe_targets(set);
+    if (inputs && inputs->scaler)
+        set.meaning.scale = inputs->target_scale;
+    set.rows =
+        std::make_shared<const NetworkRows>(NetworkRows{std::move(scaled), network_targets(set, workspace)});
+    for (const std::string& note : set.matrix.notes)
+        progress.info(note);
+    progress.stage_ended("Building features", std::chrono::duration<double>(Clock::now() - start).count(),
+                         fmt::format("{} of {}: {} to train on, {} to validate, {} omitted in between",
+                                     counted(static_cast<std::int64_t>(usable), "row"),
+                                     counted(static_cast<std::int64_t>(set.matrix.columns()), "feature"),
+                                     with_thousands(static_cast<std::int64_t>(set.split.train_end)),
+                                     with_thousands(static_cast<std::int64_t>(set.split.validation_end -
+                                                                              set.split.validation_begin)),
+                                     set.split.validation_begin - set.split.train_end));
+    return set;
+}
+} // namespace rekindle::trainer
