@@ -35,11 +35,12 @@ packages_for() {
                 python3 python3-venv ;; # Python fetches the Slang compiler
             tests) printf '%s\n' libgtest-dev libgmock-dev "${VULKAN_TEST_PACKAGES[@]}" ;;
             python) printf '%s\n' python3 python3-venv ;;
+            module) printf '%s\n' python3-dev ;; # the headers for the Python module
             lint) printf '%s\n' clang-format-16 codespell shellcheck ;;
             tidy) printf '%s\n' clang-tidy-16 ;;
             fuzz) printf '%s\n' clang-16 libclang-rt-16-dev ;; # the sanitizers and libFuzzer
             chroot) printf '%s\n' debootstrap ;;
-            *) wrong_use "Unknown package group '$group'; the groups are: build, tests, python, lint, tidy, fuzz, chroot." ;;
+            *) wrong_use "Unknown package group '$group'; the groups are: build, tests, python, module, lint, tidy, fuzz, chroot." ;;
         esac
     done
 }

@@ -52,7 +52,7 @@ cp -- "$wheel" "$ROOT/root/"
 # The README's lines, and a check that the loss decreased.
 {
     # shellcheck disable=SC2016 # a Markdown fence
-    sed -n '/^```python$/,/^```$/{/^```/d;p;}' "$REPOSITORY/README.md" | sed '1a torch.manual_seed(1)'
+    sed -n '/^## Train with PyTorch$/,/^## Train on/{/^```python$/,/^```$/{/^```/d;p;};}' "$REPOSITORY/README.md" | sed '1a torch.manual_seed(1)'
     printf 'first = first if step else loss.item()\n' | sed 's/^/    /'
     printf 'assert loss.item() < first / 2, "the loss did not decrease"\n'
 } >"$ROOT/root/readme.py"

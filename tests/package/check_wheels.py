@@ -20,6 +20,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 LARGEST = 25_000_000  # bytes
 GLIBC = (2, 35)
 TAG = "manylinux_2_35_x86_64"
+PYTHON_TAG = r"(py3-none|cp\d+-(cp\d+|abi3))"
 _FOREIGN = re.compile(r"lib(torch|c10|python|cuda|cudart|vulkan)\w*\.so")
 OF_PYTORCH = {"libtorch_cpu.so", "libc10.so"}  # an installed PyTorch has them
 
@@ -61,6 +62,15 @@ def record_problem(wheel):
     return None
 
 
+def is_own_module(name, path):
+    """Whether the wheel's tag says for which Python this module is."""
+    version = re.search(r"-cp(\d+)-(cp\d+|abi3)-", os.path.basename(path))
+    if version is None:
+        return False
+    suffix = ".abi3.so" if version[2] == "abi3" else f".cpython-{version[1]}-x86_64-linux-gnu.so"
+    return name.endswith(suffix)
+
+
 def build_paths():
     """Texts that only occur in files with paths of this machine."""
     return [text.encode() for text in (str(REPOSITORY), os.path.expanduser("~") + "/", "/site-packages/torch/include") if len(text) > 2]
@@ -73,14 +83,14 @@ def problems(path):
         leaks = [name for name in names if any(text in wheel.read(name) for text in build_paths())]
         files = {name: os.path.basename(name) for name in names}
         bundled = [name for name, file in files.items() if _FOREIGN.match(file) and file != "libtorch_rvk.so"]
-        compiled = [name for name in names if re.search(r"\.cpython-|\.pyc$|abi3", name)]
+        compiled = [name for name in names if re.search(r"\.cpython-|\.pyc$|abi3", name) and not is_own_module(name, path)]
         record = record_problem(wheel)
     size = os.path.getsize(path)
     return {
-        f"the tag {TAG}": tag_problem(path) if path.endswith(f"-py3-none-{TAG}.whl") else "the file name has another tag",
+        f"the tag {TAG}": tag_problem(path) if re.search(rf"-{PYTHON_TAG}-{TAG}\.whl$", path) else "the file name has another tag",
         f"{size / 1e6:.1f} MB, at most {LARGEST / 1e6:.0f}": None if size <= LARGEST else "too large",
         "nothing of PyTorch, Python or a driver is in it": ", ".join(bundled) or None,
-        "nothing depends on the version of Python": ", ".join(compiled) or None,
+        "nothing depends on another version of Python": ", ".join(compiled) or None,
         "no path of the build machine": ", ".join(leaks) or None,
         "the list of contents": record,
     }

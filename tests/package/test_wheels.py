@@ -74,16 +74,21 @@ class Wheels(unittest.TestCase):
         first, second = self.write(stagings, "first"), self.write(stagings, "second")
         self.assertEqual([path.read_bytes() for path in first], [path.read_bytes() for path in second])
 
-    def test_the_program_is_a_script(self):
+    def test_the_program_is_a_script_beside_the_module(self):
         stage = self.folder / "stage"
         (stage / "third-party-licenses").mkdir(parents=True)
         (stage / "rekindle").write_bytes(b"program")
         (stage / "third-party-licenses" / "zlib1g-dev.txt").write_text("license of zlib", encoding="utf-8")
-        path = self.folder / release_wheels.write_program_wheel(str(self.folder), str(stage))
-        self.assertEqual(path.name, f"rekindle_train-{VERSION}-{TAG}.whl")
+        for module, python in (("cpython-311-x86_64-linux-gnu", "cp311-cp311"), ("abi3", "cp312-abi3")):
+            (self.folder / f"_core.{module}.so").write_bytes(b"module")
+            path = self.folder / release_wheels.write_program_wheel(str(self.folder), str(stage), str(self.folder / f"_core.{module}.so"))
+            self.assertEqual(path.name, f"rekindle_train-{VERSION}-{TAG}.whl".replace("py3-none", python))
+            self.assertIsNone(check_wheels.problems(str(path))["nothing depends on another version of Python"])
         self.assertEqual(self.metadata(path)["Name"], "rekindle-train")
         with zipfile.ZipFile(path) as wheel:
             script = wheel.getinfo(f"rekindle_train-{VERSION}.data/scripts/rekindle")
+            self.assertIn("rekindle_train/__init__.py", wheel.namelist())
+            self.assertIn("rekindle_train/py.typed", wheel.namelist())
             self.assertEqual((wheel.read(script), script.external_attr >> 16 & 0o777), (b"program", 0o755))
             self.assertIn(f"rekindle_train-{VERSION}.dist-info/licenses/third-party/zlib1g-dev.txt", wheel.namelist())
 
@@ -95,7 +100,7 @@ class Wheels(unittest.TestCase):
             wheel.writestr("torch_rvk-1.dist-info/RECORD", "torch_rvk/libtorch_cpu.so,,\n")
         problems = check_wheels.problems(str(path))
         self.assertIn("libtorch_cpu.so", problems["nothing of PyTorch, Python or a driver is in it"])
-        self.assertIn("cpython-311", problems["nothing depends on the version of Python"])
+        self.assertIn("cpython-311", problems["nothing depends on another version of Python"])
         self.assertIn("module.cpython", problems["no path of the build machine"])
         self.assertIn("the names differ", problems["the list of contents"])
         self.assertEqual(check_wheels.glibc_of("manylinux_2_36_x86_64"), (2, 36))

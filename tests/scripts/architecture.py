@@ -15,6 +15,8 @@ def linked(root):
             libraries[name.removesuffix('_parts')] = words
         for words in re.findall(r'^target_link_libraries\(torch_rvk PRIVATE([^)]*)\)', text, re.MULTILINE):
             libraries['pytorch'] = words
+        for words in re.findall(r'^target_link_libraries\(rekindle_python PRIVATE([^)]*)\)', text, re.MULTILINE):
+            libraries['python'] = words
     return {name: {word for word in re.findall(r'rekindle::(\w+)', words) if word in libraries}
             for name, words in libraries.items()}
 

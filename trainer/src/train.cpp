@@ -232,7 +232,8 @@ void warn_of_options_without_effect(const TrainConfig& config, const std::set<st
 
 TrainConfig with_absolute_paths(TrainConfig config) {
     for (std::string& path : config.data)
-        path = fs::absolute(path).lexically_normal().string();
+        if (!market::is_memory_path(path))
+            path = fs::absolute(path).lexically_normal().string();
     for (std::string* path : {&config.vix, &config.calendar, &config.model})
         if (!path->empty())
             *path = fs::absolute(*path).lexically_normal().string();
@@ -322,6 +323,18 @@ FitResult fit_on_device(const PreparedPopulation& prepared, const fs::path& run_
     }
 }
 
+ValidationRows validation_rows(const Dataset& set, const market::BarEnds& ends,
+                               const std::vector<double>& predicted) {
+    ValidationRows rows;
+    for (std::size_t row = set.split.validation_begin; row < set.split.validation_end; ++row) {
+        rows.dates.push_back(set.matrix.dates[row]);
+        rows.known_at.push_back(ends.of(set.matrix.known_at[row]));
+    }
+    rows.predicted = predicted;
+    rows.outcome = set.validation_targets();
+    return rows;
+}
+
 /// Scores the trained networks, writes the files of the run and fills in the outcome.
 void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& config, const MarketData& data,
             const Dataset& set, const mlp::ModelDescription& model, const mlp::TrainingSpec& spec,
@@ -344,6 +357,7 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
                            predicted, progress.notes, progress.stages});
     progress.stage_ended("Writing results", seconds_since(start),
                          fmt::format("into {}", folder.path().string()));
+    outcome.validation = validation_rows(set, data.ends, predicted);
     outcome.report = folder.path() / "report.html";
     outcome.verdict = evaluation.verdict.text();
     outcome.has_edge = evaluation.has_edge;
@@ -354,7 +368,7 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
 } // namespace
 
 TrainOutcome train(TrainConfig config, const std::set<std::string>& given, ProgressSink& sink,
-                   const CancellationToken& cancellation) {
+                   const CancellationToken& cancellation, const BarReader& read_bars) {
     const auto start = Clock::now();
     LoggedProgress logged(sink);
     Recorder progress(logged);
@@ -373,8 +387,8 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     DeviceChoice devices(config, progress);
 
     ThreadPool pool(static_cast<std::size_t>(config.threads));
-    const MarketData data =
-        load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
+    const MarketData data = load_market_data(config, folder.path() / "bars.columns", pool, progress,
+                                             cancellation, LastSession::when_complete, read_bars);
     note_unused_vix(config, data.read.report, progress);
     if (start_from)
         compare_with_start(*start_from, config, data, progress);

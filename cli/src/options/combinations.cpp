@@ -2,6 +2,7 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/trainer/combinations.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
@@ -40,7 +41,6 @@ class Choices {
             return holds(config_.at(option.key()), word);
         return line_.has(option.key()) && holds(line_.options.at(option.key()), word);
     }
-    bool like_original() const { return holds(config_.at("compat"), "original"); }
 
   private:
     const CommandLine& line_;
@@ -52,28 +52,23 @@ std::string shown(std::string_view name, std::string_view word) {
     return fmt::format("--{}{}{}", name, word.empty() ? "" : " ", word);
 }
 
-/// The option that the value of another one, which was not given, comes from.
-std::string_view implied_by(const OptionSpec& option, const Choices& choices) {
-    const bool implied = option.name == "clock" && !choices.chosen(option) && choices.like_original();
-    return implied ? " (from --compat original)" : "";
-}
-
 } // namespace
 
 void check_combinations(const CommandLine& line, const EffectiveConfig& effective) {
+    trainer::check_combinations(line.command->name, effective.config, effective.chosen);
     const Choices choices(line, effective);
     for (const OptionSpec* option : options_of(line.command->name)) {
         if (!choices.chosen(*option))
             continue;
         for (const Exclusion& exclusion : option->not_with) {
             const OptionSpec* other = find_option(line.command->name, "--" + std::string(exclusion.option));
-            if (other == nullptr || exclusion.except_command == line.command->name)
+            if (other == nullptr || exclusion.except_command == line.command->name ||
+                (option->in_config && other->in_config))
                 continue;
             if (choices.is(*other, exclusion.word) && choices.is(*option, exclusion.own_word))
-                throw usage_error(fmt::format("{} cannot be combined with {}{}: {}",
+                throw usage_error(fmt::format("{} cannot be combined with {}: {}",
                                               shown(option->name, exclusion.own_word),
-                                              shown(exclusion.option, exclusion.word),
-                                              implied_by(*other, choices), exclusion.reason))
+                                              shown(exclusion.option, exclusion.word), exclusion.reason))
                     .expected("one of them");
         }
     }

@@ -1,7 +1,9 @@
 #include "reading/input_files.h"
 
+#include "reading/arrow/arrow_rows.h"
 #include "reading/open_text_source.h"
 #include "reading/row_parser.h"
+#include "reading/table_source.h"
 
 #include <rekindle/base/error.h>
 
@@ -47,11 +49,13 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
 
 InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& options,
                        std::size_t sample_count, std::vector<Decimal>& prices) {
-    Hasher unused;
-    const auto source = open_text_source(path, unused);
-    std::string_view text = source->next(beginning_size);
     InputFile file;
     file.path = path;
+    if (const auto table = options.tables.find(path); table != options.tables.end())
+        file.table = table->second;
+    Hasher unused;
+    const auto source = open_input(file, unused);
+    std::string_view text = source->next(beginning_size);
     file.layout = recognize_layout(read_head(path, text), options.columns, options.contract);
     file.bytes = source->bytes_total();
     file.packed = source->packed();
@@ -91,7 +95,7 @@ bool has_volume(const InputFile& file) {
     Hasher unused;
     const RowParser parser(
         {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = {}});
-    const auto source = open_text_source(file.path, unused, file.layout.columns.used());
+    const auto source = open_input(file, unused, file.layout.columns.used());
     std::size_t before_rows = file.layout.data_offset;
     for (std::string_view text = source->next(piece_size); !text.empty(); text = source->next(piece_size)) {
         const std::size_t skip = std::min(before_rows, text.size());
@@ -152,6 +156,18 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
         names += (i > 0 ? ", " : "") + files[i].filename().string();
     return "Not read, because their names do not end like those of bar files: " + names +
            (files.size() > max_named ? " and " + std::to_string(files.size() - max_named) + " more." : ".");
+}
+
+std::unique_ptr<TextSource> open_input(const InputFile& file, Hasher& hasher,
+                                       std::span<const int> used_columns) {
+    if (file.table)
+        return make_table_source(arrow::read_arrow(file.path, *file.table, hasher, used_columns), hasher);
+    if (is_memory_path(file.path))
+        throw usage_error("these bars were a table in memory, which is not stored")
+            .at(file.path.string())
+            .expected("a file or a folder")
+            .hint("Pass the bars again.");
+    return open_text_source(file.path, hasher, used_columns);
 }
 
 StampAt stamp_of(const InputFile& file, const ReadOptions& options) {

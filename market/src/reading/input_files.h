@@ -4,8 +4,15 @@
 #include "reading/day_stamps.h"
 #include "reading/format.h"
 #include "reading/number.h"
+#include "reading/text_source.h"
+
+#include <rekindle/base/hash.h>
+#include <rekindle/market/arrow_table.h>
 
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +20,7 @@ namespace rekindle::market::reading {
 
 struct InputFile {
     std::filesystem::path path;
+    std::optional<ArrowTable> table; ///< in memory, in place of a file
     FileLayout layout;
     std::uint64_t bytes = 0;
     double bytes_per_row = 64; ///< at the beginning, uncompressed
@@ -31,6 +39,10 @@ std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesyste
                                                 std::vector<std::filesystem::path>& not_read);
 /// A sentence that lists them.
 std::string describe_not_read(const std::vector<std::filesystem::path>& files);
+
+/// Opens the file or its table; see open_text_source().
+std::unique_ptr<TextSource> open_input(const InputFile& file, Hasher& hasher,
+                                       std::span<const int> used_columns = {});
 
 /// Whether the file's timestamps are starts or ends of bars: the format decides, or else options.stamp, or
 /// else the name of the time column.

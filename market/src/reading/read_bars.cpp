@@ -4,7 +4,6 @@
 #include "reading/input_files.h"
 #include "reading/instruments.h"
 #include "reading/newest_first.h"
-#include "reading/open_text_source.h"
 #include "reading/ordering.h"
 #include "reading/report.h"
 #include "reading/tick.h"
@@ -195,7 +194,7 @@ class BarReader {
             target = static_cast<std::size_t>(
                 std::min(static_cast<double>(piece_size),
                          static_cast<double>(options_.chunk_size) * file.bytes_per_row));
-        const auto source = open_text_source(file.path, pass_->hasher, file.layout.columns.used());
+        const auto source = open_input(file, pass_->hasher, file.layout.columns.used());
         pass_->collector.begin_file(file.path, file.layout, file.newest_first,
                                     file.days ? &*file.days : nullptr);
         const auto report_progress = [&] {

@@ -111,6 +111,21 @@ void append_fixed(std::int64_t value, int scale, std::string& text) {
     text.append(digits.data() + begin, digits.size() - begin);
 }
 
+void append_decimal(Wide value, int scale, std::string& text) {
+    std::string digits;
+    UnsignedWide left = value < 0 ? -static_cast<UnsignedWide>(value) : static_cast<UnsignedWide>(value);
+    for (; left > 0 || static_cast<int>(digits.size()) <= scale; left /= 10)
+        digits += static_cast<char>('0' + static_cast<int>(left % 10));
+    if (value < 0)
+        text += '-';
+    while (static_cast<int>(digits.size()) > scale)
+        text += digits.back(), digits.pop_back();
+    if (scale == 0)
+        return;
+    text += '.';
+    text.append(digits.rbegin(), digits.rend());
+}
+
 void append_quoted(std::string_view value, std::string& text) {
     const bool quote = value.find_first_of(",\"") != std::string_view::npos;
     if (quote)

@@ -18,6 +18,10 @@ void append_real(float value, std::string& text);
 void append_real(double value, std::string& text);
 /// value · 10^-scale, without trailing zeros. Precondition: 0 <= scale <= 18.
 void append_fixed(std::int64_t value, int scale, std::string& text);
+__extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
+/// value · 10^-scale with all of its decimals. Precondition: 0 <= scale.
+void append_decimal(Wide value, int scale, std::string& text);
 /// A text, in quotes if it contains commas or quotes; control characters become question marks.
 void append_quoted(std::string_view value, std::string& text);
 

@@ -1,3 +1,4 @@
+#include <rekindle/market/arrow_table.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/contract_identity.h>
 
@@ -13,21 +14,21 @@ namespace {
 /// Words that describe a file's contents but not its instrument. Combined with digits, some are bar lengths
 /// or dates: "1m", "h4", "5min", "2024q1", "jan2024".
 constexpr std::array common_words{
-    "jan",     "feb",     "mar",        "apr",       "may",        "jun",      "jul",      "aug",
-    "sep",     "oct",     "nov",        "dec",       "january",    "february", "march",    "april",
-    "june",    "july",    "august",     "september", "october",    "november", "december", "q",
-    "m",       "h",       "d",          "w",         "s",          "sec",      "second",   "seconds",
-    "min",     "mins",    "minute",     "minutes",   "hour",       "hourly",   "hours",    "day",
-    "daily",   "days",    "eod",        "intraday",  "week",       "weekly",   "weeks",    "month",
-    "monthly", "months",  "year",       "yearly",    "years",      "tf",       "data",     "bars",
-    "bar",     "ohlc",    "ohlcv",      "history",   "historical", "export",   "download", "part",
-    "parts",   "file",    "chunk",      "to",        "from",       "until",    "last",     "first",
-    "next",    "old",     "older",      "new",       "newer",      "newest",   "latest",   "live",
-    "recent",  "current", "today",      "yesterday", "train",      "training", "test",     "testing",
-    "val",     "valid",   "validation", "sample",    "merged",     "combined", "full",     "all",
-    "raw",     "clean",   "cleaned",    "copy",      "backup",     "adj",      "adjusted", "unadjusted",
-    "rth",     "eth",     "price",      "prices",    "quotes",     "update",   "updated",  "csv",
-    "txt"};
+    "jan",        "feb",     "mar",        "apr",       "may",        "jun",      "jul",      "aug",
+    "sep",        "oct",     "nov",        "dec",       "january",    "february", "march",    "april",
+    "june",       "july",    "august",     "september", "october",    "november", "december", "q",
+    "m",          "h",       "d",          "w",         "s",          "sec",      "second",   "seconds",
+    "min",        "mins",    "minute",     "minutes",   "hour",       "hourly",   "hours",    "day",
+    "daily",      "days",    "eod",        "intraday",  "week",       "weekly",   "weeks",    "month",
+    "monthly",    "months",  "year",       "yearly",    "years",      "tf",       "data",     "bars",
+    "bar",        "ohlc",    "ohlcv",      "history",   "historical", "export",   "download", "part",
+    "parts",      "file",    "chunk",      "to",        "from",       "until",    "last",     "first",
+    "next",       "old",     "older",      "new",       "newer",      "newest",   "latest",   "live",
+    "recent",     "current", "today",      "yesterday", "train",      "training", "test",     "testing",
+    "val",        "valid",   "validation", "sample",    "merged",     "combined", "full",     "all",
+    "raw",        "table",   "clean",      "cleaned",   "copy",       "backup",   "adj",      "adjusted",
+    "unadjusted", "rth",     "eth",        "price",     "prices",     "quotes",   "update",   "updated",
+    "csv",        "txt"};
 
 bool is_number(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -98,7 +99,9 @@ std::vector<std::string> words_in(std::string_view name) {
 
 std::string instrument_words(const std::filesystem::path& file) {
     std::string name = file.filename().string();
-    for (const std::string_view ending : {".gz", ".csv", ".txt"})
+    if (is_memory_path(name))
+        name.erase(0, memory_path_prefix.size());
+    for (const std::string_view ending : {".gz", ".zst", ".zip", ".csv", ".txt", ".parquet", ".scid", ".dbn"})
         if (name.ends_with(ending))
             name.resize(name.size() - ending.size());
     std::string words;

@@ -13,7 +13,7 @@ README = pathlib.Path(__file__).resolve().parents[3] / "README.md"
 class Readme(unittest.TestCase):
     @unittest.skipUnless(importlib.util.find_spec("transformers"), "needs the package transformers: pip install transformers")
     def test_lines_train(self):
-        lines = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+        lines = re.search(r"## Train with PyTorch.*?```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             exec(compile("import torch\ntorch.manual_seed(1)\n" + lines, "README.md", "exec"), {})

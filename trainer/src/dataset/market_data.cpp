@@ -217,7 +217,7 @@ void warn_of_meaningless_profiles(const std::vector<market::SessionSummary>& sum
 market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
     if (plan.sessions.empty() || plan.sessions.back().complete)
         return plan;
-    if (last == LastSession::when_complete)
+    if (last != LastSession::as_it_is)
         plan.sessions.pop_back();
     else
         plan.notes.pop_back(); // the last one says that the session is not used
@@ -329,6 +329,12 @@ market::HolidayCalendar holiday_calendar(const TrainConfig& config) {
                                    : market::HolidayCalendar::load(config.calendar);
 }
 
+void require_sessions(const market::SessionPlan& plan) {
+    if (plan.sessions.empty())
+        throw usage_error("the input has no complete session")
+            .hint("`rekindle inspect FILE` shows the sessions for each --clock, --zone and --regular-hours.");
+}
+
 void note_unused_vix(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress) {
     const auto chosen = [&](const char* group) {
         return std::find(config.features.begin(), config.features.end(), group) != config.features.end();
@@ -341,7 +347,7 @@ void note_unused_vix(const TrainConfig& config, const market::ReadReport& report
 
 MarketData load_market_data(const TrainConfig& config, const std::filesystem::path& column_file,
                             ThreadPool& pool, ProgressSink& progress, const CancellationToken& cancellation,
-                            LastSession last) {
+                            LastSession last, const BarReader& read_bars) {
     const market::SessionRules rules = session_rules(config);
     const market::HolidayCalendar calendar = holiday_calendar(config);
     auto start = Clock::now();
@@ -350,7 +356,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
         progress.advanced({"Reading bars", done, total, "bytes", none, none, none});
     };
     market::ReadResult read =
-        market::read_bars(read_options(config, column_file), pool, progress, cancellation, reading);
+        read_bars(read_options(config, column_file), pool, progress, cancellation, reading);
     report_reading(read.report, seconds_since(start), progress);
     warn_of_clock(config, read, rules, progress);
     warn_of_tick(config, read.report, progress);
@@ -364,9 +370,12 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
         market::plan_sessions(read.bars, rules, calendar, roll_method(config), original(config)), last);
     for (const std::string& note : plan.notes)
         progress.info(note);
-    if (plan.sessions.empty())
-        throw usage_error("the input has no complete session")
-            .hint("`rekindle inspect FILE` shows the sessions for each --clock, --zone and --regular-hours.");
+    if (plan.sessions.empty() && last == LastSession::when_complete_or_none) {
+        progress.warning("The input has no complete session.");
+        const market::BarEnds ends(read.bars, rules, calendar);
+        return {std::move(read), rules, ends, profile_rules(config), std::move(plan), {}};
+    }
+    require_sessions(plan);
     keep_latest(plan.sessions, config.data_fraction, progress);
     const auto splits = market::suspected_splits(read.bars, plan.sessions);
     if (!splits.empty())

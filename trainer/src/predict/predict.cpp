@@ -214,7 +214,7 @@ class ScratchFile {
 } // namespace
 
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
-                   const CancellationToken& cancellation) {
+                   const CancellationToken& cancellation, const BarReader& read_bars) {
     const UsableModel model = load_usable_model(options);
     const TargetMeaning& meaning = model.stored.meaning;
     TrainConfig config = prediction_config(options, model.stored.config);
@@ -224,7 +224,7 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     const ScratchFile columns;
     const MarketData data =
         load_market_data(config, columns.path(), pool, progress, cancellation,
-                         meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete);
+                         meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete, read_bars);
     Prediction prediction;
     prediction.notes = model.notes;
     prediction.bar_length = market::BarLength::of(data.read.report.spacing).text();

@@ -1,10 +1,12 @@
 #pragma once
-/// Reads files of bars into one table. docs/formats/bars.md describes every format, rule and error.
+/// Reads files of bars, or tables in memory, into one table. docs/formats/bars.md describes every format,
+/// rule and error.
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/log.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/market/arrow_table.h>
 #include <rekindle/market/bar_length.h>
 #include <rekindle/market/bars.h>
 #include <rekindle/market/session.h>
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +28,9 @@ struct ReadOptions {
     /// Files or folders, at least one. A folder stands for its bar files (docs/formats/bars.md), sorted by
     /// name.
     std::vector<std::filesystem::path> paths;
+    /// Tables in memory, which are read like files, by the entry of `paths` that stands for each: see
+    /// memory_path().
+    std::map<std::filesystem::path, ArrowTable> tables;
     /// "time=1,open=Open,…": the keys are time, date, clock, open, high, low, close, volume, contract and
     /// vix; a value is a position, counted from 1, or a name from the header; volume=none is for series
     /// without volume. "" recognizes the columns automatically.
@@ -56,6 +62,7 @@ struct ReadOptions {
 
     /// For files that do not say what their timestamps mean.
     StampRules stamps() const { return {clock, zone, stamp.value_or(StampAt::bar_end)}; }
+    friend bool operator==(const ReadOptions&, const ReadOptions&) = default;
 };
 
 /// A row that cannot be used, and why.

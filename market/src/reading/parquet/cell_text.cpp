@@ -13,8 +13,8 @@ namespace rekindle::market::parquet {
 
 namespace {
 
-__extension__ using Wide = __int128;
-__extension__ using UnsignedWide = unsigned __int128;
+using reading::UnsignedWide;
+using reading::Wide;
 
 /// A big-endian integer of at most 16 bytes.
 Wide decode_big_endian(std::string_view bytes) {
@@ -22,21 +22,6 @@ Wide decode_big_endian(std::string_view bytes) {
     for (const char byte : bytes)
         value = static_cast<Wide>(static_cast<UnsignedWide>(value) << 8) | static_cast<unsigned char>(byte);
     return value;
-}
-
-void append_decimal(Wide value, int scale, std::string& text) {
-    std::string digits;
-    UnsignedWide left = value < 0 ? -static_cast<UnsignedWide>(value) : static_cast<UnsignedWide>(value);
-    for (; left > 0 || static_cast<int>(digits.size()) <= scale; left /= 10)
-        digits += static_cast<char>('0' + static_cast<int>(left % 10));
-    if (value < 0)
-        text += '-';
-    while (static_cast<int>(digits.size()) > scale)
-        text += digits.back(), digits.pop_back();
-    if (scale == 0)
-        return;
-    text += '.';
-    text.append(digits.rbegin(), digits.rend());
 }
 
 /// INT96 holds the timestamps of Impala and older versions of Spark: nanoseconds since midnight, then the
@@ -68,8 +53,9 @@ void append_cell(const Column& column, const Value& value, std::string& text) {
         text += column.utc ? "Z" : "";
         return;
     case Logical::decimal:
-        return append_decimal(holds_bytes(column.physical) ? decode_big_endian(value.bytes) : Wide{integer},
-                              column.scale, text);
+        return reading::append_decimal(holds_bytes(column.physical) ? decode_big_endian(value.bytes)
+                                                                    : Wide{integer},
+                                       column.scale, text);
     case Logical::unsigned_integer:
         fmt::format_to(std::back_inserter(text), "{}", value.bits);
         return;

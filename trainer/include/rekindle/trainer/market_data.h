@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,16 +57,27 @@ void note_unused_vix(const TrainConfig& config, const market::ReadReport& report
 
 /// The treatment of the last session when it is not over at the last bar.
 enum class LastSession {
-    when_complete, ///< dropped unless complete: its figures would change with the next bar
-    as_it_is,      ///< kept, for rows of bars, which no longer change
+    when_complete,         ///< dropped unless complete: its figures would change with the next bar
+    when_complete_or_none, ///< likewise, and data without a complete session gives a warning, not an error
+    as_it_is,              ///< kept, for rows of bars, which no longer change
 };
+
+/// Throws Error (usage) if there is no session.
+void require_sessions(const market::SessionPlan& plan);
+
+/// Reads the bars of a job: market::read_bars, or a function for bars that were read before, which must
+/// return what market::read_bars would.
+using BarReader = std::function<market::ReadResult(
+    const market::ReadOptions& options, ThreadPool& pool, LogSink& log, const CancellationToken& cancel,
+    const std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>& progress)>;
 
 /// Reads bars, cuts them into sessions and computes profiles. Reports the stages "Reading bars" and
 /// "Profiling sessions", the findings, and warnings: a clock or regular hours that the data contradicts,
 /// sessions of one bar. `column_file` is used only when chunk_size > 0. Throws Error (usage) for bad input.
 MarketData load_market_data(const TrainConfig& config, const std::filesystem::path& column_file,
                             ThreadPool& pool, ProgressSink& progress, const CancellationToken& cancellation,
-                            LastSession last = LastSession::when_complete);
+                            LastSession last = LastSession::when_complete,
+                            const BarReader& read_bars = market::read_bars);
 
 /// The end of a bar as the user knows it: "2025-02-27 16:00:00 America/New_York", or "2025-02-27 16:00:00 as
 /// labeled" for Clock::raw. `timestamp` as in BarColumns::time.

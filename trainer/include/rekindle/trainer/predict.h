@@ -2,6 +2,7 @@
 /// The next session's value from a trained model.
 
 #include <rekindle/base/cancellation.h>
+#include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/predict_options.h>
 #include <rekindle/trainer/progress.h>
 
@@ -38,7 +39,7 @@ struct Prediction {
 /// when the model's features, tick, length of bars, session rules or instrument differ from the data's,
 /// naming the difference.
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
-                   const CancellationToken& cancellation);
+                   const CancellationToken& cancellation, const BarReader& read_bars = market::read_bars);
 
 /// For people, one fact per line; and for programs.
 std::vector<std::string> describe(const Prediction& prediction);

@@ -3,8 +3,10 @@
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/trainer/config.h>
+#include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/progress.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -12,7 +14,16 @@
 
 namespace rekindle::trainer {
 
-/// The results that the user is shown at the end.
+/// What the best network predicted for the validation rows, in chronological order. The vectors have the same
+/// length.
+struct ValidationRows {
+    std::vector<std::int32_t> dates;    ///< as Session::date
+    std::vector<std::int64_t> known_at; ///< end of the newest bar that a row uses
+    std::vector<double> predicted;      ///< in the unit of the target
+    std::vector<double> outcome;        ///< likewise
+};
+
+/// The results of a run.
 struct TrainOutcome {
     std::filesystem::path run_folder;
     std::filesystem::path report; ///< report.html in it
@@ -20,6 +31,7 @@ struct TrainOutcome {
     bool has_edge = false;
     std::vector<std::string> score_lines; ///< figures with units, baseline and interval, one line each
     std::vector<std::string> mean_lines;  ///< of a population: the same of the mean of all networks
+    ValidationRows validation;            ///< empty if interrupted
     bool interrupted = false;             ///< stopped by the token; a checkpoint was written
     double seconds = 0;                   ///< wall time of the whole job
 };
@@ -29,6 +41,6 @@ struct TrainOutcome {
 /// affect the steps already done (epochs, threads, checkpoint_interval, keep_checkpoints). Throws Error;
 /// nothing is written before the input has been read and checked.
 TrainOutcome train(TrainConfig config, const std::set<std::string>& given, ProgressSink& progress,
-                   const CancellationToken& cancellation);
+                   const CancellationToken& cancellation, const BarReader& read_bars = market::read_bars);
 
 } // namespace rekindle::trainer

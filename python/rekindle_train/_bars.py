@@ -1,0 +1,339 @@
+"""Bars, and what is computed from them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Sequence, Tuple, Union, overload
+
+from . import _core
+from ._progress import Listener, ProgressArgument
+from ._signatures import FEATURES, READING, TARGETS, as_json, takes_settings
+from ._table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from typing_extensions import Unpack
+
+    from ._settings import FeatureSettings, ReadSettings, TargetSettings
+
+_MEMORY = "memory:"
+
+
+class Profile:
+    """The volume profile of one session: how much volume traded at each price.
+
+    Attributes
+    ----------
+    date : datetime.date
+        Of the session.
+    contract : str
+    point_of_control : float
+        The price with the most volume, in points.
+    value_area_low, value_area_high : float
+        The prices between which 70 % of the volume traded, in points.
+    volume : float
+        Of the session, in traded units.
+    """
+
+    def __init__(self, bars: "_core.Bars", index: int, row: Dict[str, Any]) -> None:
+        self._bars, self._index, self._table = bars, index, Table(bars.profile(index))
+        self.date = row["date"].astype(object)
+        self.contract: str = row["contract"]
+        self.point_of_control = float(row["point_of_control"])
+        self.value_area_low = float(row["value_area_low"])
+        self.value_area_high = float(row["value_area_high"])
+        self.volume = float(row["volume"])
+
+    @property
+    def prices(self) -> "np.ndarray[Any, Any]":
+        """The price levels in points, lowest first."""
+        return self._table["price"]
+
+    @property
+    def volumes(self) -> "np.ndarray[Any, Any]":
+        """The volume at each of these prices, in traded units."""
+        return self._table["volume"]
+
+    @property
+    def high_volume_nodes(self) -> List[float]:
+        """Prices of the peaks of the smoothed profile, in points."""
+        return self._bars.nodes(self._index)[0]
+
+    @property
+    def low_volume_nodes(self) -> List[float]:
+        """Prices of the lows between neighboring peaks, in points."""
+        return self._bars.nodes(self._index)[1]
+
+    def __repr__(self) -> str:
+        return f"<Profile of {self.date}: {len(self._table)} levels, point of control {self.point_of_control:g}>"
+
+
+class Profiles(Sequence[Profile]):
+    """The volume profiles of all sessions, oldest first."""
+
+    def __init__(self, bars: "_core.Bars") -> None:
+        self._bars, self._sessions = bars, Table(bars.sessions())
+
+    @property
+    def table(self) -> Table:
+        """All levels of all profiles: ``session``, ``date``, ``price`` (points), ``volume`` (traded units)."""
+        return Table(self._bars.profiles())
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @overload
+    def __getitem__(self, index: int) -> Profile: ...
+    @overload
+    def __getitem__(self, index: slice) -> List[Profile]: ...
+    def __getitem__(self, index: Union[int, slice]) -> Union[Profile, List[Profile]]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self[number] for number in numbers]
+        return Profile(self._bars, numbers, {name: self._sessions[name][numbers] for name in self._sessions})
+
+    def __repr__(self) -> str:
+        return f"<Profiles of {len(self):,} sessions>"
+
+
+class Features(Table):
+    """A row for each session, or for each bar with the group ``minute``: ``date``, ``known_at`` (the end of the newest bar
+    that the row uses) and the features."""
+
+    def __init__(self, core: "_core.Features") -> None:
+        super().__init__(core.table())
+        self._features = core
+
+    @property
+    def names(self) -> List[str]:
+        """The names of the features, in the order of the matrix."""
+        return self.columns[2:]
+
+    @property
+    def matrix(self) -> "np.ndarray[Any, Any]":
+        """The features as one array of shape (rows, features), read-only and not copied."""
+        return self._features.matrix()
+
+
+class Bars:
+    """Bars that were read, cut into sessions with volume profiles. Made by :func:`read_bars`; immutable."""
+
+    def __init__(self, core: "_core.Bars") -> None:
+        self._core = core
+        self._report: Dict[str, Any] = json.loads(core.report())
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    @property
+    def format(self) -> str:
+        """The format of the first file, such as ``"merged CSV"``."""
+        return self._report["format"]
+
+    @property
+    def files(self) -> List[str]:
+        """The files that were read; ``memory:NAME`` for a table in memory."""
+        return self._report["files"]
+
+    @property
+    def tick(self) -> Union[float, None]:
+        """The smallest price step in points; None if the prices have none."""
+        return self._report["tick"]
+
+    @property
+    def bar_length(self) -> str:
+        """The usual length of a bar, such as ``"1 minute"``."""
+        return self._report["bar_length"]
+
+    @property
+    def contracts(self) -> Dict[str, int]:
+        """The number of bars of each contract; the name is empty if the bars name none."""
+        return self._report["contracts"]
+
+    @property
+    def notes(self) -> List[str]:
+        """What was found while reading, as sentences."""
+        from ._errors import in_python
+
+        return [in_python(note) for note in self._report["notes"]]
+
+    @property
+    def settings(self) -> Dict[str, Any]:
+        """Every setting in force."""
+        return json.loads(self._core.config())
+
+    @property
+    def rejected(self) -> Table:
+        """The rows that ``bad_rows="skip"`` skipped: ``file``, ``line``, ``column``, ``reason``, ``row``."""
+        return Table(self._core.rejected())
+
+    def table(self) -> Table:
+        """The bars.
+
+        Returns
+        -------
+        Table
+            ``time`` (the end of the bar), ``open``, ``high``, ``low``, ``close`` (points), ``volume`` (traded units),
+            ``contract``, and ``vix`` if there is one.
+        """
+        return Table(self._core.table())
+
+    def sessions(self) -> Table:
+        """The complete sessions, oldest first.
+
+        Returns
+        -------
+        Table
+            ``date``, ``known_at`` (the end of the last bar), ``contract``, ``first_bar`` and ``bars`` (the position of its
+            first bar, and how many bars it has), ``open``, ``high``, ``low``, ``close``, ``vwap``, ``point_of_control``,
+            ``value_area_low``, ``value_area_high`` (points), ``volume`` (traded units), ``roll_offset`` (points: the sum of
+            the gaps of all rolls so far), ``half_day``, and ``vix`` if there is one.
+        """
+        return Table(self._core.sessions())
+
+    def profiles(self) -> Profiles:
+        """The volume profile of each session."""
+        return Profiles(self._core)
+
+    @takes_settings(FEATURES)
+    def features(self, *, progress: ProgressArgument = None, **settings: "Unpack[FeatureSettings]") -> Features:
+        """The features of each session, or of each bar with the group ``minute``; exactly those of the program.
+
+        Parameters
+        ----------
+        progress : callable or bool, optional
+            Receives :class:`Progress`; True for a line on standard error, False for nothing. By default there is a line
+            in a terminal and in a notebook.
+        **settings
+            The settings below.
+
+        Returns
+        -------
+        Features
+
+        Raises
+        ------
+        UsageError
+            A setting is wrong, or the bars do not suffice for any row.
+        """
+        with Listener(progress) as listener:
+            return Features(self._core.features(as_json("Bars.features", FEATURES, dict(settings)), listener))
+
+    @takes_settings(TARGETS)
+    def targets(self, *, progress: ProgressArgument = None, **settings: "Unpack[TargetSettings]") -> Table:
+        """What a network would learn to predict, for each row of :meth:`features` with the same groups.
+
+        Parameters
+        ----------
+        progress : callable or bool, optional
+            As in :meth:`features`.
+        **settings
+            The settings below.
+
+        Returns
+        -------
+        Table
+            ``date``, ``known_at``, ``target`` (a log return, or 1 and 0 for a direction; NaN where there is none).
+        """
+        with Listener(progress) as listener:
+            return Table(self._core.targets(as_json("Bars.targets", TARGETS, dict(settings)), listener))
+
+    def __repr__(self) -> str:
+        length = f" of {self.bar_length}" if self.bar_length else ""
+        return f"<Bars: {len(self):,} bars{length}, {self._core.sessions_count():,} sessions, from {', '.join(self.files)}>"
+
+
+Source = Union[str, "os.PathLike[str]", object]
+
+
+def _is_path(source: object) -> bool:
+    return isinstance(source, (str, os.PathLike))
+
+
+def _sources(data: Any) -> Iterator[object]:
+    one = _is_path(data) or hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    yield from (data,) if one or not isinstance(data, Iterable) else data
+
+
+def _paths_and_tables(data: Any, name: str) -> Tuple[List[str], Dict[str, object]]:
+    paths: List[str] = []
+    tables: Dict[str, object] = {}
+    for source in _sources(data):
+        if _is_path(source):
+            paths.append(os.path.abspath(os.fspath(source)))  # type: ignore[arg-type]
+            continue
+        if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__arrow_c_array__"):
+            raise TypeError(
+                f"cannot read bars from {type(source).__name__}: pass a path, or a table with __arrow_c_stream__, "
+                "as polars, pandas 2.2, pyarrow and DuckDB have it"
+            )
+        number = f"-{len(tables) + 1}" if tables else ""
+        paths.append(f"{_MEMORY}{name.replace(os.sep, '-')}{number}")
+        tables[paths[-1]] = source
+    return paths, tables
+
+
+@takes_settings(READING)
+def read_bars(
+    data: Union[Source, Iterable[Source]],
+    *,
+    name: str = "table",
+    progress: ProgressArgument = None,
+    **settings: "Unpack[ReadSettings]",
+) -> Bars:
+    """Reads bars, cuts them into sessions and computes their volume profiles.
+
+    Parameters
+    ----------
+    data : path, table, or several of them
+        Files or folders in any format that the program reads (CSV, Parquet, SCID, DBN …), and tables in memory of polars,
+        pandas, pyarrow, DuckDB or any library with ``__arrow_c_stream__``. Several are one history in chronological order.
+        Columns are recognized by their names, like those of a file with a header.
+    name : str, default "table"
+        What a table in memory is called in messages, and by which its instrument is recognized when it names no contract:
+        ``"ES 1 minute"``.
+    progress : callable or bool, optional
+        Receives :class:`Progress`; True for a line on standard error, False for nothing. By default there is a line in a
+        terminal and in a notebook.
+    **settings
+        The settings below.
+
+    Returns
+    -------
+    Bars
+
+    Raises
+    ------
+    UsageError
+        The input cannot be read as bars, or a setting is wrong.
+    """
+    paths, tables = _paths_and_tables(data, name)
+    with Listener(progress) as listener:
+        return Bars(_core.read_bars(paths, tables, as_json("read_bars", READING, dict(settings)), listener))
+
+
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+def simulate(bars: int, *, seed: int = 42, start_date: datetime.date = datetime.date(2021, 12, 6)) -> Table:
+    """Simulates one-minute bars that resemble an index future, for tests and first steps.
+
+    The price has no drift, so there is no edge to learn. The same arguments give the same bars on every machine, and the
+    same as ``rekindle simulate``.
+
+    Parameters
+    ----------
+    bars : int
+        How many, 1 to 1,000,000,000.
+    seed : int, default 42
+    start_date : datetime.date, default 2021-12-06
+        The first trading day.
+
+    Returns
+    -------
+    Table
+        As :meth:`Bars.table` gives it; :func:`read_bars` takes it.
+    """
+    return Table(_core.simulate(bars, seed, (start_date - _EPOCH).days))

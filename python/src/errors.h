@@ -1,0 +1,10 @@
+#pragma once
+/// Errors of the libraries as Python's exceptions.
+
+namespace rekindle::python {
+
+/// Makes rekindle::Error arrive in Python as rekindle_train.RekindleError (or its subclass UsageError), and
+/// the runtime's errors likewise.
+void register_errors();
+
+} // namespace rekindle::python

@@ -1,0 +1,65 @@
+#pragma once
+/// Runs work without Python's global lock, with progress, messages and cancellation in Python.
+
+#include <rekindle/base/cancellation.h>
+#include <rekindle/trainer/progress.h>
+
+#include <chrono>
+#include <exception>
+#include <nanobind/nanobind.h>
+#include <optional>
+#include <utility>
+
+namespace rekindle::python {
+
+/// Reports to the Python object `listener` (rekindle_train._progress.Listener) and lets Python handle
+/// signals: an exception from either, KeyboardInterrupt for example, sets the token and is kept. Used on the
+/// thread that runs the job, with or without the global lock.
+class JobProgress final : public trainer::ProgressSink {
+  public:
+    /// Preconditions: holds the global lock; the listener outlives this object.
+    JobProgress(nanobind::handle listener, CancellationToken& cancellation)
+        : listener_(listener), cancellation_(cancellation) {}
+
+    void log(LogLevel level, std::string_view message) override;
+    void advanced(const trainer::StageProgress& progress) override;
+    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override;
+    void epoch_ended(const trainer::EpochMetrics& metrics) override;
+
+    /// Throws the exception that ended the job, if there is one. Precondition: holds the global lock.
+    void rethrow() const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    template <class Call>
+    void in_python(const Call& call);
+
+    nanobind::handle listener_;
+    CancellationToken& cancellation_;
+    Clock::time_point last_{};
+    std::exception_ptr raised_;
+};
+
+/// Calls `work(progress, cancellation)` without the global lock and returns its result. Throws what it
+/// throws, or the Python exception that ended it.
+template <class Work>
+auto run_job(nanobind::handle listener, const Work& work) {
+    CancellationToken cancellation;
+    JobProgress progress(listener, cancellation);
+    std::exception_ptr failure;
+    std::optional<decltype(work(progress, cancellation))> result;
+    {
+        const nanobind::gil_scoped_release release;
+        try {
+            result.emplace(work(progress, cancellation));
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    }
+    progress.rethrow();
+    if (failure)
+        std::rethrow_exception(failure);
+    return std::move(*result);
+}
+
+} // namespace rekindle::python
