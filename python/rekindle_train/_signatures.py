@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import os
 import textwrap
 from typing import Any, Callable, Dict, List, TypeVar
@@ -68,6 +69,14 @@ def _plain(name: str, value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
+def _finite(name: str, value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        from ._errors import UsageError
+
+        raise UsageError(f"invalid value {value}", name, "a finite number")
+    return value
+
+
 def as_json(function: str, allowed: List[str], settings: Dict[str, Any]) -> str:
     """The settings as JSON text. Raises TypeError for a setting that the function does not take."""
     for name in settings:
@@ -79,7 +88,7 @@ def as_json(function: str, allowed: List[str], settings: Dict[str, Any]) -> str:
 
             near = difflib.get_close_matches(name, allowed, 1)
             raise TypeError(f"{function}() has no setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    return json.dumps({name: _plain(name, value) for name, value in settings.items() if value is not None})
+    return json.dumps({name: _finite(name, _plain(name, value)) for name, value in settings.items() if value is not None})
 
 
 BY_FUNCTION = {"read_bars": READING, "Bars.features": FEATURES, "Bars.targets": TARGETS, "train": TRAINING}

@@ -25,6 +25,7 @@ from rekindle_train._errors import in_python
         (lambda bars: rk.read_bars(bars.files[0], session="night"), "session", "one of rth, eth, all"),
         (lambda bars: rk.read_bars(bars.files[0], session_length="week", session="rth"), "", "session_length='week' cannot be combined with session='rth'"),
         (lambda bars: rk.train(bars, epochs=0), "epochs", "invalid value 0"),
+        (lambda bars: rk.train(bars, learning_rate=float("nan")), "learning_rate", "a finite number"),
         (lambda bars: rk.train(bars, features=["sessions"]), "", "sessions"),
         (lambda bars: rk.train(bars, device="gpu:99"), "", "gpu:99"),
         (lambda bars: rk.Run.open("."), ".", "run"),
