@@ -144,7 +144,7 @@ class TrainSettings(TypedDict, total=False):
     #: Rows omitted after the split. Default: 0.
     embargo: int
 
-    #: JSON description of the network. Default: ''.
+    #: Network description, or a trained model to continue from. Default: ''.
     model: Union[str, os.PathLike[str]]
 
     #: Width of each hidden layer. Default: [128, 64].

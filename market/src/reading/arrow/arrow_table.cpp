@@ -29,7 +29,7 @@ Owned<ArrowSchema> checked_schema(Owned<ArrowSchema> schema) {
         throw usage_error(fmt::format("the data is one column of the format \"{}\"", schema->format))
             .expected("a table whose columns have names");
     if (schema->n_children < 0 || (schema->n_children > 0 && schema->children == nullptr))
-        throw violation(fmt::format("the schema has {} columns", schema->n_children));
+        throw violation(fmt::format("the schema has {}", counted(schema->n_children, "column")));
     for (std::int64_t i = 0; i < schema->n_children; ++i)
         if (schema->children[i] == nullptr || schema->children[i]->format == nullptr)
             throw violation(fmt::format("the schema does not describe column {}", i + 1));
