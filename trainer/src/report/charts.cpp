@@ -95,11 +95,11 @@ Chart accuracy_chart(std::span<const EpochMetrics> history) {
 }
 
 Chart distribution_chart(std::span<const double> values, const std::string& title,
-                         const std::string& value_title, Better better) {
+                         const std::string& value_title, Better better, std::string_view noun) {
     Chart chart;
     chart.title = title;
     chart.x.title = value_title;
-    chart.y = {.title = "networks", .include_zero = true, .integers = true};
+    chart.y = {.title = std::string(noun) + "s", .include_zero = true, .integers = true};
     chart.legend = false;
     std::vector<double> sorted;
     std::ranges::copy_if(values, std::back_inserter(sorted),
@@ -132,10 +132,9 @@ Chart distribution_chart(std::span<const double> values, const std::string& titl
     chart.bands.push_back({quantile(0.25), quantile(0.75), "middle 50 %", false});
     chart.rules.push_back({quantile(0.5), "median", false});
     chart.rules.push_back({better == Better::lower ? sorted.front() : sorted.back(), "best", false});
-    chart.description =
-        fmt::format("{}: lowest {:.4g}, quartiles {:.4g}, {:.4g} and {:.4g}, highest {:.4g}.",
-                    counted(static_cast<std::int64_t>(sorted.size()), "network"), sorted.front(),
-                    quantile(0.25), quantile(0.5), quantile(0.75), sorted.back());
+    chart.description = fmt::format("{}: lowest {:.4g}, quartiles {:.4g}, {:.4g} and {:.4g}, highest {:.4g}.",
+                                    counted(static_cast<std::int64_t>(sorted.size()), noun), sorted.front(),
+                                    quantile(0.25), quantile(0.5), quantile(0.75), sorted.back());
     return chart;
 }
 

@@ -37,7 +37,7 @@ std::string interval_picture(const Score& score) {
     constexpr double width = 240, height = 34, margin = 10, middle = 13;
     double low = std::min({score.interval.low, score.baseline, score.value});
     double high = std::max({score.interval.high, score.baseline, score.value});
-    if (!std::isfinite(low) || !std::isfinite(high))
+    if (!score.without_interval.empty() || !std::isfinite(low) || !std::isfinite(high))
         return {};
     if (!(low < high)) {
         low -= 1;
@@ -63,6 +63,13 @@ std::string interval_picture(const Score& score) {
                                   : "m",
                        x(score.baseline));
     return svg;
+}
+
+std::string interval_text(const Score& score) {
+    if (!score.without_interval.empty())
+        return "no interval: " + score.without_interval;
+    return "95\u202f% interval " + figure(score.interval.low) + " to " +
+           with_unit(figure(score.interval.high), score.unit);
 }
 
 class Page {
@@ -93,7 +100,8 @@ class Page {
 
     void first_screen() {
         const Evaluation& evaluation = data_.evaluation;
-        out_ += "<header>\n<p class=\"eyebrow\">Rekindle training report</p>\n<h1>" + escaped(data_.title);
+        out_ += "<header>\n<p class=\"eyebrow\">Rekindle " + escaped(data_.kind) + "</p>\n<h1>" +
+                escaped(data_.title);
         if (data_.synthetic)
             out_ += " <span class=\"tag\">simulated bars</span>";
         out_ += "</h1>\n<p class=\"meta\">" + escaped(data_.run) + " \u00b7 finished " +
@@ -119,17 +127,21 @@ class Page {
             return;
         out_ += "<div class=\"scores\">\n";
         for (const Score& score : evaluation.scores)
-            out_ +=
-                "<div class=\"score\"><p class=\"name\">" + escaped(score.name) + "</p><p class=\"value\">" +
-                escaped(with_unit(figure(score.value), score.unit)) + "</p>" + interval_picture(score) +
-                "<p class=\"small\">95\u202f% interval " + escaped(figure(score.interval.low)) + " to " +
-                escaped(with_unit(figure(score.interval.high), score.unit)) + "<br>baseline " +
-                escaped(with_unit(figure(score.baseline), score.unit)) + ": " + escaped(score.baseline_name) +
-                "; " + (score.higher_is_better ? "higher" : "lower") + " is better</p></div>\n";
-        out_ += fmt::format(
-            "</div>\n<p class=\"small\">Measured on {} that the model never saw in training. Intervals come "
-            "from a block bootstrap; a score whose interval contains the baseline shows nothing.</p>\n",
-            counted(static_cast<std::int64_t>(evaluation.rows), "validation row"));
+            out_ += "<div class=\"score\"><p class=\"name\">" + escaped(score.name) +
+                    "</p><p class=\"value\">" + escaped(with_unit(figure(score.value), score.unit)) + "</p>" +
+                    interval_picture(score) + "<p class=\"small\">" + escaped(interval_text(score)) +
+                    "<br>baseline " + escaped(with_unit(figure(score.baseline), score.unit)) + ": " +
+                    escaped(score.baseline_name) + "; " + (score.higher_is_better ? "higher" : "lower") +
+                    " is better</p></div>\n";
+        out_ += "</div>\n<p class=\"small\">" + escaped(scores_note()) + "</p>\n";
+    }
+
+    std::string scores_note() const {
+        if (!data_.scores_note.empty())
+            return data_.scores_note;
+        return fmt::format("Measured on {} that the model never saw in training. Intervals come from a block "
+                           "bootstrap; a score whose interval contains the baseline shows nothing.",
+                           counted(static_cast<std::int64_t>(data_.evaluation.rows), "validation row"));
     }
 
     void open(const std::string& title) { out_ += "<section>\n<h2>" + escaped(title) + "</h2>\n"; }

@@ -417,9 +417,12 @@ std::string Verdict::headline() const {
 
 std::string describe(const Score& score) {
     const std::string unit = score.unit.empty() ? "" : " " + score.unit;
-    return fmt::format("{} {:.3g}{} (95 % interval {:.3g} to {:.3g}{}); baseline {:.3g}{} ({})", score.name,
-                       score.value, unit, score.interval.low, score.interval.high, unit, score.baseline, unit,
-                       score.baseline_name);
+    const std::string interval =
+        score.without_interval.empty()
+            ? fmt::format("95 % interval {:.3g} to {:.3g}{}", score.interval.low, score.interval.high, unit)
+            : "no interval: " + score.without_interval;
+    return fmt::format("{} {:.3g}{} ({}); baseline {:.3g}{} ({})", score.name, score.value, unit, interval,
+                       score.baseline, unit, score.baseline_name);
 }
 
 void to_json(nlohmann::ordered_json& json, const Evaluation& e) {

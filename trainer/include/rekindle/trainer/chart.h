@@ -52,11 +52,11 @@ struct Axis {
 
 struct Chart {
     std::string title;
-    std::string description; ///< for people who cannot see it
-    Axis x, y;
-    std::vector<Series> series;
-    std::vector<Rule> rules;
-    std::vector<Band> bands;
+    std::string description = {}; ///< for people who cannot see it
+    Axis x = {}, y = {};
+    std::vector<Series> series = {};
+    std::vector<Rule> rules = {};
+    std::vector<Band> bands = {};
     bool diagonal = false; ///< the line y = x
     bool legend = true;
 };

@@ -27,8 +27,8 @@ struct ReportProfile {
 struct ReportTable {
     std::string title;
     std::vector<std::string> columns; ///< with units
-    std::vector<std::vector<std::string>> rows;
-    std::string caption; ///< below the table
+    std::vector<std::vector<std::string>> rows = {};
+    std::string caption = {}; ///< below the table
 };
 
 /// A name and what it is, with its unit.
@@ -51,17 +51,19 @@ struct ReportSection {
 
 /// The contents of the report. Empty parts are omitted from the page.
 struct ReportData {
-    std::string title;            ///< "S&P 500, weekly sessions"
-    std::string run;              ///< name of the run folder
-    std::string finished;         ///< "2025-03-01 12:00:05 UTC"
-    std::string program;          ///< "rekindle 0.1.0"
-    bool synthetic = false;       ///< simulated bars: shown next to the title
-    std::string target;           ///< "log return of the next session"
-    std::string target_unit;      ///< of predicted and actual as given: "%", "probability"
-    std::string loss_name;        ///< "Huber loss"
-    std::string loss_unit;        ///< "nats", "" when it has none
-    Evaluation evaluation;        ///< its calibration is in the unit of the target
-    double calibration_scale = 1; ///< factor from the calibration's unit to target_unit (100 for %)
+    std::string kind = "training report"; ///< above the title, after "Rekindle"
+    std::string title;                    ///< "S&P 500, weekly sessions"
+    std::string run;                      ///< name of the run folder
+    std::string finished;                 ///< "2025-03-01 12:00:05 UTC"
+    std::string program;                  ///< "rekindle 0.1.0"
+    bool synthetic = false;               ///< simulated bars: shown next to the title
+    std::string target;                   ///< "log return of the next session"
+    std::string target_unit;              ///< of predicted and actual as given: "%", "probability"
+    std::string loss_name;                ///< "Huber loss"
+    std::string loss_unit;                ///< "nats", "" when it has none
+    Evaluation evaluation;                ///< its calibration is in the unit of the target
+    std::string scores_note;              ///< below the scores; "" for what holds for a validation set
+    double calibration_scale = 1;         ///< factor from the calibration's unit to target_unit (100 for %)
     std::vector<EpochMetrics> history;
     std::vector<ReportSection> sections;
     std::vector<ReportProfile> profiles;   ///< last sessions, oldest first
@@ -88,9 +90,10 @@ Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_
 Chart accuracy_chart(std::span<const EpochMetrics> history);
 /// Whether lower or higher values are better.
 enum class Better { lower, higher };
-/// A histogram of the values, with the middle half shaded and the median and the best marked.
+/// A histogram of the values, with the middle half shaded and the median and the best marked. `noun` is what
+/// has the values.
 Chart distribution_chart(std::span<const double> values, const std::string& title,
-                         const std::string& value_title, Better better);
+                         const std::string& value_title, Better better, std::string_view noun = "network");
 Chart profile_chart(const ReportProfile& profile);
 Chart outcome_chart(const ReportData& data);
 Chart calibration_chart(const ReportData& data);

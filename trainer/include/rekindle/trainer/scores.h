@@ -21,14 +21,15 @@ struct Interval {
 
 /// One figure, and what a model without any knowledge reaches on the same rows.
 struct Score {
-    std::string name; ///< "direction hit rate"
-    std::string unit; ///< "%", "", "nats"
+    std::string name;      ///< "direction hit rate"
+    std::string unit = {}; ///< "%", "", "nats"
     double value = 0;
     /// 95 %, circular block bootstrap (Politis and Romano, 1992); always contains `value`.
-    Interval interval;
+    Interval interval = {};
     double baseline = 0;
     std::string baseline_name; ///< "majority class (up)"
     bool higher_is_better = true;
+    std::string without_interval = {}; ///< why there is no interval, a clause; "" if there is one
 };
 
 /// Rows with similar predictions: predicted and actual.
