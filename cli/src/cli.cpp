@@ -21,10 +21,19 @@ using Runner = ExitStatus (*)(Context&);
 
 const std::map<std::string_view, Runner>& runners() {
     static const std::map<std::string_view, Runner> table{
-        {"train", run_train},       {"predict", run_predict},         {"import-model", run_import_model},
-        {"inspect", run_inspect},   {"features", run_features},       {"volume-profile", run_volume_profile},
-        {"simulate", run_simulate}, {"devices", run_devices},         {"verify", run_verify},
-        {"doctor", run_doctor},     {"completions", run_completions}, {"generate-docs", run_generate_docs},
+        {"train", run_train},
+        {"predict", run_predict},
+        {"import-model", run_import_model},
+        {"inspect", run_inspect},
+        {"features", run_features},
+        {"volume-profile", run_volume_profile},
+        {"backtest", run_backtest},
+        {"simulate", run_simulate},
+        {"devices", run_devices},
+        {"verify", run_verify},
+        {"doctor", run_doctor},
+        {"completions", run_completions},
+        {"generate-docs", run_generate_docs},
         {"help", run_help},
     };
     return table;

@@ -80,6 +80,25 @@ CommandSpec features() {
                          {"--data bars.csv --features session,gap --output features.npy", "for NumPy"}}};
 }
 
+CommandSpec backtest() {
+    return {
+        .name = "backtest",
+        .brief = "Trade predictions or positions on past bars and judge the result",
+        .detail =
+            "Fills orders only with bars that begin after their decision is known, and charges commission "
+            "and "
+            "slippage typical of the instrument unless they are given. Prints one verdict first: whether the "
+            "result is more than luck and the market explain, for the number of settings that were tried. "
+            "Writes trades.csv, equity.csv, backtest.json and report.html.\n\nPredictions become positions "
+            "by a "
+            "rule (--threshold, --direction, --hold); a file of positions may also name limit and stop "
+            "orders. "
+            "docs/backtest.md describes how orders are filled.",
+        .examples = {{"--data bars.csv --predictions predictions.csv --trials 20", "the best of 20 settings"},
+                     {"--data bars.csv --positions positions.csv --sizing fraction --size 0.5",
+                      "positions of half the equity"}}};
+}
+
 CommandSpec simulate() {
     return {
         .name = "simulate",
@@ -179,8 +198,8 @@ CommandSpec help() {
 
 const std::vector<CommandSpec>& command_table() {
     static const std::vector<CommandSpec> table{
-        train(),   predict(), import_model(), inspect(),     volume_profile(), features(), simulate(),
-        devices(), verify(),  doctor(),       completions(), generate_docs(),  help()};
+        train(),    predict(), import_model(), inspect(), volume_profile(), features(),      backtest(),
+        simulate(), devices(), verify(),       doctor(),  completions(),    generate_docs(), help()};
     return table;
 }
 

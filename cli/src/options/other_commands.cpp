@@ -50,7 +50,7 @@ std::vector<OptionSpec> other_commands() {
          .brief = "Result as text or as one JSON object",
          .detail = "text is for people, json is for programs and has all figures in full precision.",
          .example = "--format json",
-         .commands = {"predict", "inspect", "devices", "verify"},
+         .commands = {"predict", "inspect", "backtest", "devices", "verify"},
          .default_text = "text",
          .not_with = {{.option = "log-format",
                        .word = "json",

@@ -1,8 +1,10 @@
 #include <rekindle/base/error.h>
 #include <rekindle/market/bars.h>
+#include <rekindle/market/clock.h>
 #include <rekindle/research/traded_series.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace rekindle::research {
 
@@ -21,17 +23,43 @@ double price_at(const market::BarTable& bars, std::size_t at, std::uint16_t cont
     return std::numeric_limits<double>::quiet_NaN();
 }
 
+/// When bars begin, as far as their own ends tell.
+class BarBegins {
+  public:
+    BarBegins(const market::BarMetadata& metadata, const market::SessionRules& rules)
+        : seconds_(metadata.bar_seconds), open_(rules.rth_open), close_(rules.rth_close) {
+        if (metadata.dates_only && metadata.bar_seconds <= market::day_seconds && rules.rth_known &&
+            !rules.raw_labels)
+            zone_ = market::ZoneClock::load(rules.zone);
+    }
+
+    std::int64_t of(std::int64_t time, std::int64_t end) const {
+        if (zone_) {
+            const std::int64_t midnight = time; // of the bar's date, as civil seconds
+            if (zone_->to_local(end) <= midnight + 60 * close_ &&
+                zone_->to_local(end) > midnight + 60 * open_)
+                return zone_->to_utc(midnight + 60 * open_);
+        }
+        return end - seconds_;
+    }
+
+  private:
+    std::int64_t seconds_, open_, close_;
+    std::optional<market::ZoneClock> zone_;
+};
+
 } // namespace
 
-TradedSeries traded_series(const trainer::MarketData& data) {
-    const market::BarTable& bars = data.read.bars;
+TradedSeries traded_series(const market::BarTable& bars, const market::SessionPlan& plan,
+                           const market::BarEnds& ends, const market::SessionRules& rules) {
+    const BarBegins begins(bars.metadata(), rules);
     const market::BarColumns& columns = bars.columns();
     const market::BarMetadata& metadata = bars.metadata();
     const double tick = metadata.tick.points;
     TradedSeries series;
     series.contracts = metadata.contracts;
     series.tick = metadata.has_tick() ? tick : 0;
-    for (const market::Session& session : data.plan.sessions) {
+    for (const market::Session& session : plan.sessions) {
         if (session.contract == market::mixed_contracts)
             throw usage_error("the sessions mix contracts, so they have no price to trade at")
                 .hint("Leave out --compat original.");
@@ -39,8 +67,8 @@ TradedSeries traded_series(const trainer::MarketData& data) {
             if (columns.contract[i] != session.contract)
                 continue;
             TradedBar bar;
-            bar.end = data.ends.of(columns.time[i]);
-            bar.begin = bar.end - metadata.bar_seconds;
+            bar.end = ends.of(columns.time[i]);
+            bar.begin = begins.of(columns.time[i], bar.end);
             if (!series.bars.empty()) {
                 const TradedBar& previous = series.bars.back();
                 if (bar.end <= previous.end)
@@ -53,6 +81,7 @@ TradedSeries traded_series(const trainer::MarketData& data) {
             bar.high = tick * columns.high[i];
             bar.low = tick * columns.low[i];
             bar.close = tick * columns.close[i];
+            bar.date = session.date;
             bar.contract = session.contract;
             series.bars.push_back(bar);
         }

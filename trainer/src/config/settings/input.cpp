@@ -17,7 +17,7 @@ std::vector<Setting> input() {
                    "export separated by semicolons, any CSV with open, high, low, close and volume, each "
                    "also as .gz.",
          .example = "--data DATA/MERGED/merged_es_vix_test.csv",
-         .commands = {"train", "predict", "volume-profile", "features", "import-model"},
+         .commands = {"train", "predict", "volume-profile", "features", "backtest", "import-model"},
          .required = true,
          .part = SettingPart::data_file},
         {.name = "vix",

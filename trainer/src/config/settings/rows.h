@@ -6,12 +6,13 @@
 namespace rekindle::trainer::rows {
 
 /// Commands that read bars.
-inline const std::vector<std::string_view> readers{"train",          "predict",  "inspect",
-                                                   "volume-profile", "features", "import-model"};
+inline const std::vector<std::string_view> readers{"train",    "predict",  "inspect",     "volume-profile",
+                                                   "features", "backtest", "import-model"};
 /// Commands that need volume profiles.
 inline const std::vector<std::string_view> profilers{"train", "volume-profile", "features"};
 /// Commands that cut sessions of one kind; inspect counts every kind.
-inline const std::vector<std::string_view> session_cutters{"train", "predict", "volume-profile", "features"};
+inline const std::vector<std::string_view> session_cutters{"train", "predict", "volume-profile", "features",
+                                                           "backtest"};
 /// Commands that use the VIX.
 inline const std::vector<std::string_view> vix_readers{"train", "predict", "inspect", "features"};
 inline const std::vector<std::string_view> feature_makers{"train", "features"};

@@ -1,0 +1,45 @@
+#pragma once
+/// Small CSV files with a header, as programs write them: no quoted line breaks.
+
+#include <rekindle/base/error.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::research {
+
+/// One line of the table; the views are valid during the call.
+class CsvRow {
+  public:
+    CsvRow(const std::vector<std::string>& header, const std::string& where, std::uint64_t line)
+        : header_(header), where_(where), line_(line) {}
+
+    /// The field of a column; "" if the table has no such column.
+    std::string_view text(std::string_view column) const;
+    /// A number; NaN for an empty field or a missing column. Throws Error (usage) for any other text.
+    double number(std::string_view column) const;
+    /// An instant: YYYY-MM-DDTHH:MM:SSZ, also with a blank for the T, +00:00 for the Z, or without both (raw
+    /// labels). Seconds since 1970-01-01T00:00:00Z. Throws Error (usage) for any other text.
+    std::int64_t instant(std::string_view column) const;
+    Error error(std::string what) const;
+
+    std::vector<std::string_view> fields;
+
+  private:
+    const std::vector<std::string>& header_;
+    const std::string& where_;
+    std::uint64_t line_;
+};
+
+/// Calls `row` for each line. Blanks around fields and one pair of quotes are dropped, empty lines skipped.
+/// Throws Error (usage) with file and line for a missing required column, a column that appears twice, or a
+/// line with another number of fields.
+void read_csv_rows(std::string_view csv, const std::string& where,
+                   const std::vector<std::string_view>& required,
+                   const std::function<void(const CsvRow&)>& row);
+
+} // namespace rekindle::research

@@ -1,0 +1,41 @@
+#include "csv_table.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/research/signals.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rekindle::research {
+
+std::vector<Decision> parse_positions(std::string_view csv, const std::string& where) {
+    std::vector<Decision> decisions;
+    read_csv_rows(csv, where, {"known_at", "position"}, [&](const CsvRow& row) {
+        Decision decision{.known_at = row.instant("known_at"),
+                          .target = row.number("position"),
+                          .stop_loss = row.number("stop_loss"),
+                          .take_profit = row.number("take_profit")};
+        if (std::isnan(decision.target))
+            throw row.error("the position is missing");
+        const double limit = row.number("limit"), stop = row.number("stop");
+        if (!std::isnan(limit) && !std::isnan(stop))
+            throw row.error("a limit and a stop cannot be combined").expected("one of them");
+        if (!std::isnan(limit) || !std::isnan(stop)) {
+            decision.order = std::isnan(stop) ? OrderKind::limit : OrderKind::stop;
+            decision.price = std::isnan(stop) ? limit : stop;
+        }
+        if (!decisions.empty() && decisions.back().known_at >= decision.known_at)
+            throw row.error("the row is not later than the one before").expected("chronological order");
+        decisions.push_back(decision);
+    });
+    if (decisions.empty())
+        throw usage_error("the file has no positions").at(where);
+    return decisions;
+}
+
+std::vector<Decision> read_positions(const std::filesystem::path& path) {
+    return parse_positions(read_file(path), path.string());
+}
+
+} // namespace rekindle::research

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Usage: check_against_backtesting.py REKINDLE. Runs the strategies of make_golden.py over the data that comes with the package
+backtesting (daily GOOG, hourly EURUSD, monthly BTCUSD), and `rekindle backtest` over the positions that they wanted. Every trade
+must be the same to the cent, and so must the equity at the end of every session.
+
+Needs backtesting 0.6 (PyPI).
+"""
+import csv
+import datetime
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import make_golden
+import pandas as pd
+from backtesting.test import BTCUSD, EURUSD, GOOG
+
+# Hours without weekends: rekindle skips the single hours that this file has outside the trading days of currencies.
+HOURS = EURUSD.set_axis(pd.date_range("2017-01-02", periods=len(EURUSD), freq="h"))
+FRAMES = {"stock": GOOG, "currency": HOURS, "coin": BTCUSD}
+OPTIONS = {"stock": ["--instrument", "US-STOCK"], "currency": ["--instrument", "CRYPTO"], "coin": ["--instrument", "CRYPTO"]}
+
+
+def known_at(data, stamp):
+    """When the bar is over, as rekindle reads the file."""
+    if data == "stock":
+        return f"{stamp.date()}T23:00:00Z"
+    if data == "coin":
+        return f"{stamp.date() + datetime.timedelta(days=1)}T00:00:00Z"
+    return f"{stamp:%Y-%m-%dT%H:%M:%S}Z"
+
+
+def write_inputs(folder, case):
+    frame = FRAMES[case["data"]]
+    frame.rename_axis("time").to_csv(folder / "bars.csv")
+    with open(folder / "positions.csv", "w", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["known_at", "position", "limit", "stop", "stop_loss", "take_profit"])
+        for d in case["decisions"]:
+            prices = ["" if d[name] is None else repr(float(d[name])) for name in ("limit", "stop", "stop_loss", "take_profit")]
+            writer.writerow([known_at(case["data"], frame.index[d["bar"]]), d["target"], *prices])
+
+
+def run(program, folder, case):
+    sizing = ["--sizing", "fraction", "--size", "0.6"] if case["sizing"] == "fraction" else []
+    command = [program, "backtest", "--data", folder / "bars.csv", "--positions", folder / "positions.csv", "--output", folder / "out",
+               "--capital", str(make_golden.CAPITAL), "--commission-percent", repr(100 * case["commission"]), "--slippage-ticks", "0",
+               "--margin-percent", "100", *OPTIONS[case["data"]], *sizing, "--quiet"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    trades = pd.read_csv(folder / "out" / "trades.csv")
+    return trades, json.loads((folder / "out" / "backtest.json").read_text()), pd.read_csv(folder / "out" / "equity.csv")
+
+
+def compare(case, trades, result, equity):
+    own = sorted(zip(trades.quantity, trades.entry_price, trades.exit_price, trades.profit))
+    theirs = sorted(tuple(row[2:]) for row in case["trades"])
+    assert len(own) == len(theirs), f"{len(own)} trades, backtesting has {len(theirs)}"
+    for a, b in zip(own, theirs):
+        assert all(abs(x - y) < 0.005 for x, y in zip(a, b)), (a, b)
+    profit = case["equity"][-1] - make_golden.CAPITAL
+    assert abs(result["strategy"]["profit"] - profit) < 0.005, (result["strategy"]["profit"], profit)
+    if case["data"] == "currency":  # a session has several bars; the end is enough, since all trades are equal
+        return
+    by_date = dict(zip(equity.date, equity.equity))
+    for stamp, value in zip(FRAMES[case["data"]].index, case["equity"]):
+        if str(stamp.date()) in by_date:
+            assert abs(by_date[str(stamp.date())] - value) < 0.005, stamp
+
+
+def main():
+    failures = 0
+    for case in make_golden.CASES:
+        golden = make_golden.run(*case, FRAMES)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            write_inputs(folder, golden)
+            try:
+                compare(golden, *run(sys.argv[1], folder, golden))
+                print(f"equal: {golden['name']}, {len(golden['trades'])} trades of {golden['data']}")
+            except (AssertionError, subprocess.CalledProcessError) as error:
+                failures += 1
+                print(f"DIFFERENT: {golden['name']} ({golden['data']}): {error}")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
