@@ -49,12 +49,12 @@ std::string row(std::int32_t date, int hour, const Bar& bar, double gap, std::ui
 }
 
 /// Daily bars of the weekdays among `days` days.
-std::string make_days(std::uint64_t seed, std::int32_t first, int days) {
+std::string make_days(std::uint64_t seed, std::int32_t first, int days, bool weekends = false) {
     PhiloxStream random(seed, RandomPurpose::test);
     std::string text = "date,open,high,low,close,volume\n";
     int price = 8000;
     for (std::int32_t date = first; date < first + days; ++date) {
-        if (market::is_weekend(date))
+        if (!weekends && market::is_weekend(date))
             continue;
         const Bar bar = next_bar(random, price);
         price = bar.close;
@@ -111,6 +111,7 @@ SmallMarket::SmallMarket()
       vix(folder_.file("vix.csv", make_vix(1))), other_vix(folder_.file("other-vix.csv", make_vix(2))),
       unnamed_bars(folder_.file("alpha.csv", make_days(3, market::make_date(2023, 1, 2), 150))),
       later_bars(folder_.file("beta.csv", make_days(4, market::make_date(2023, 6, 1), 150))),
+      coins(folder_.file("gamma.csv", make_days(5, market::make_date(2023, 1, 2), 210, true))),
       instruments(folder_.file("instruments.yaml",
                                "format: rekindle-instruments/1\nchecked: 2026-11-25\ninstruments:\n"
                                "  CL: {name: oil, zone: America/New_York, day_start: \"18:00\", "

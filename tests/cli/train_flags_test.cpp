@@ -152,6 +152,7 @@ std::vector<FlagCase> input_cases() {
         {"stamp-zone", {"--clock", "exchange"}, {}, {"--stamp-zone", "Asia/Tokyo"}, "weights", weights},
         {"session", {}, {}, {"--session", "rth"}, "weights", weights},
         {"session-length", {}, {}, {"--session-length", "week"}, "weights", weights},
+        {"days", {"--data", m.coins}, {}, {"--days", "weekdays"}, "weights", weights},
         {"day-start", {}, {}, {"--day-start", "20:00"}, "weights", weights},
         {"regular-hours", {"--session", "rth"}, {}, {"--regular-hours", "10:00-15:00"}, "weights", weights},
         {"calendar", {"--session", "rth"}, {}, {"--calendar", m.calendar}, "weights", weights},

@@ -151,6 +151,10 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
         json.erase("population");
     if (config.regular_hours == "auto")
         json.erase("regular_hours");
+    if (config.days == market::TradingDays::automatic)
+        json.erase("days");
+    if (!has_instrument(config))
+        json["instrument"] = "";
     if (!config.across_sessions)
         json.erase("across_sessions");
     if (config.stamp_zone.empty())
@@ -234,7 +238,7 @@ TrainConfig with_absolute_paths(TrainConfig config) {
     for (std::string& path : config.data)
         if (!market::is_memory_path(path))
             path = fs::absolute(path).lexically_normal().string();
-    for (std::string* path : {&config.vix, &config.calendar, &config.model})
+    for (std::string* path : {&config.vix, &config.instruments, &config.calendar, &config.model})
         if (!path->empty())
             *path = fs::absolute(*path).lexically_normal().string();
     return config;
@@ -384,6 +388,9 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
         config = continued_config(config, given, *start_from);
     if (!resuming)
         apply_compatibility(config, given, progress);
+    if (!resuming && !start_from)
+        if (const std::string sentence = infer_instrument(config, given); !sentence.empty())
+            progress.info(sentence);
     DeviceChoice devices(config, progress);
 
     ThreadPool pool(static_cast<std::size_t>(config.threads));

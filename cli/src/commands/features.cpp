@@ -32,11 +32,12 @@ void write_matrix(const market::FeatureMatrix& matrix, const fs::path& output,
 
 ExitStatus run_features(Context& context) {
     ProgressView view(context.errors, context.errors, context.messages);
-    const trainer::TrainConfig config = context.config(view).config;
-    if (printed_config(context, config))
+    const EffectiveConfig effective = context.config(view);
+    if (printed_config(context, effective.config))
         return ExitStatus::success;
     const fs::path output = context.line.text("output");
-    require_other_file(output, config);
+    require_other_file(output, effective.config);
+    const trainer::TrainConfig config = with_instrument(effective, view);
     MarketInput input(context, config, view);
     const trainer::MarketData& data = input.data;
     trainer::note_unused_vix(config, data.read.report, view);

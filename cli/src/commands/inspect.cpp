@@ -11,7 +11,7 @@ namespace rekindle::cli {
 ExitStatus run_inspect(Context& context) {
     ProgressView view(context.errors, context.errors, context.messages);
     context.line.settings["data"] = context.line.positionals;
-    const trainer::TrainConfig config = context.config(view).config;
+    const trainer::TrainConfig config = with_instrument(context.config(view), view);
     const market::SessionRules rules = trainer::session_rules(config);
     const market::HolidayCalendar calendar = trainer::holiday_calendar(config);
     CancellationToken cancellation;
@@ -21,14 +21,16 @@ ExitStatus run_inspect(Context& context) {
         constexpr double none = std::numeric_limits<double>::quiet_NaN();
         view.advanced({"Reading bars", done, total, "bytes", none, none, none});
     };
-    market::ReadResult read =
+    const market::ReadResult read =
         market::read_bars(trainer::read_options(config, {}), pool, view, cancellation, advanced);
     stop_if_requested(cancellation);
     view.finish();
-    if (std::string note = trainer::suggest_instrument(config, read.bars, rules); !note.empty())
-        read.report.notes.push_back(std::move(note));
-    const market::InspectReport report =
+    market::InspectReport report =
         market::inspect(read.bars, read.report, rules, calendar, trainer::roll_method(config));
+    if (trainer::has_instrument(config))
+        report.instrument = trainer::instrument_named(config);
+    for (std::string& warning : trainer::instrument_warnings(config, read, rules))
+        report.warnings.push_back(std::move(warning));
 
     write_rejected(read.rejected, {}, view);
     if (context.messages.json || context.line.text("format") == "json")

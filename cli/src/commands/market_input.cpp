@@ -27,6 +27,13 @@ MarketInput::MarketInput(const Context& context, const trainer::TrainConfig& con
     : scratch(context.folders), pool(static_cast<std::size_t>(config.threads)),
       data(trainer::load_market_data(config, scratch.path(), pool, progress, cancellation)) {}
 
+trainer::TrainConfig with_instrument(const EffectiveConfig& effective, LogSink& log) {
+    trainer::TrainConfig config = effective.config;
+    if (const std::string sentence = trainer::infer_instrument(config, effective.given); !sentence.empty())
+        log.info(sentence);
+    return config;
+}
+
 void write_rejected(std::span<const market::RejectedRow> rejected, const fs::path& output, LogSink& log) {
     if (rejected.empty())
         return;

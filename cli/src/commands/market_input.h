@@ -40,6 +40,9 @@ struct MarketInput {
     trainer::MarketData data;
 };
 
+/// The configuration of a command that reads bars and has no model: infers the instrument and says so.
+trainer::TrainConfig with_instrument(const EffectiveConfig& effective, LogSink& log);
+
 /// Writes rejected.csv next to `output` (in the working folder when that is empty) if rows were rejected.
 void write_rejected(std::span<const market::RejectedRow> rejected, const std::filesystem::path& output,
                     LogSink& log);

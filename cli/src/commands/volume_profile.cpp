@@ -78,10 +78,11 @@ Requests requests_of(const Context& context, const trainer::TrainConfig& config)
 
 ExitStatus run_volume_profile(Context& context) {
     ProgressView view(context.errors, context.errors, context.messages);
-    const trainer::TrainConfig config = context.config(view).config;
-    if (printed_config(context, config))
+    const EffectiveConfig effective = context.config(view);
+    if (printed_config(context, effective.config))
         return ExitStatus::success;
-    const Requests requests = requests_of(context, config);
+    const Requests requests = requests_of(context, effective.config);
+    const trainer::TrainConfig config = with_instrument(effective, view);
     const std::string& output = requests.output;
     MarketInput input(context, config, view);
     const trainer::MarketData& data = input.data;

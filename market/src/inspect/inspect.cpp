@@ -3,6 +3,7 @@
 #include <rekindle/market/features.h>
 #include <rekindle/market/inspect.h>
 #include <rekindle/market/session_summary.h>
+#include <rekindle/market/trading_halt.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -81,6 +82,8 @@ void find_holes(const BarTable& bars, const ZoneClock& zone, InspectReport& repo
         if (days >= 5 && days * 4 >= report.plan.sessions.size())
             report.regular_pauses.push_back({minutes.first, minutes.second, days});
     std::erase_if(pauses, [&](const Hole& hole) {
+        if (is_halt(hole.after, hole.before, bars, report.rules))
+            return true;
         // A minute with few trades at either end of the daily pause does not make it a hole.
         return std::any_of(
             report.regular_pauses.begin(), report.regular_pauses.end(), [&](const RegularPause& usual) {
@@ -100,7 +103,8 @@ void find_missing_days(const HolidayCalendar& calendar, InspectReport& report) {
     report.missing_day_count = 0;
     for (std::size_t i = 1; i < sessions.size(); ++i)
         for (std::int32_t date = sessions[i - 1].date + 1; date < sessions[i].date; ++date)
-            if (calendar.is_business_day(date)) {
+            if (calendar.is_business_day(date) ||
+                (report.rules.days == TradingDays::all && is_weekend(date))) {
                 ++*report.missing_day_count;
                 if (report.missing_days.size() < max_listed)
                     report.missing_days.push_back(date);

@@ -53,6 +53,25 @@ Json reading_json(const InspectReport& report, const ReportTimes& times) {
     return json;
 }
 
+Json instrument_json(const Instrument& instrument) {
+    const auto hours = [](int begin, int end) { return format_minute(begin) + "-" + format_minute(end); };
+    return {
+        {"symbol", instrument.symbol},
+        {"name", instrument.name},
+        {"tick_points", instrument.tick > 0 ? Json(instrument.tick) : Json(nullptr)},
+        {"point_value", instrument.point_value},
+        {"currency", instrument.currency},
+        {"zone", instrument.zone},
+        {"day_start", format_minute(instrument.day_start)},
+        {"regular_hours", instrument.regular
+                              ? Json(hours(instrument.regular->open, instrument.regular->close))
+                              : Json(nullptr)},
+        {"halt", instrument.halt ? Json(hours(instrument.halt->begin, instrument.halt->end)) : Json(nullptr)},
+        {"weekends", instrument.weekends},
+        {"negative_prices", instrument.negative_prices},
+        {"holidays", instrument.holidays}};
+}
+
 Json sessions_json(const InspectReport& report) {
     Json json = Json::array();
     for (const SessionCount& kind : report.sessions) {
@@ -137,6 +156,7 @@ Json to_json(const InspectReport& report) {
     json["clock"] = clock_name(report.reading.stamps.clock);
     json["stamp_zone"] = report.reading.stamps.zone;
     json["zone"] = report.rules.zone;
+    json["instrument"] = report.instrument ? instrument_json(*report.instrument) : Json(nullptr);
     json["sessions"] = sessions_json(report);
     json["sessions_needed"] = report.sessions_needed;
     json["rolls"] = rolls_json(report, times);

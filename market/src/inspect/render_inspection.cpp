@@ -97,6 +97,24 @@ void put_rows(const InspectReport& report, Page& page) {
     page.put("VIX", reading.vix_source == "none" ? "none" : "from the " + reading.vix_source);
 }
 
+std::string hours_text(int begin, int end) {
+    return format_minute(begin) + "-" + format_minute(end);
+}
+
+void put_instrument(const Instrument& instrument, Page& page) {
+    std::string text = instrument.symbol + " (" + instrument.name + ")";
+    if (instrument.tick > 0)
+        text += ", tick " + shortest(instrument.tick);
+    if (!instrument.currency.empty())
+        text += ", " + shortest(instrument.point_value) + " " + instrument.currency + " per point";
+    text += instrument.weekends ? ", seven days a week" : ", Monday to Friday";
+    if (instrument.regular)
+        text += ", regular hours " + hours_text(instrument.regular->open, instrument.regular->close);
+    if (instrument.halt)
+        text += ", halt " + hours_text(instrument.halt->begin, instrument.halt->end);
+    page.put("Instrument", text + " " + instrument.zone);
+}
+
 void put_contracts(const InspectReport& report, Page& page) {
     std::string names;
     for (const ContractRows& contract : report.reading.contracts)
@@ -186,6 +204,8 @@ void put_hours(const InspectReport& report, Page& page) {
 std::string render(const InspectReport& report, std::size_t width) {
     Page page(width);
     put_rows(report, page);
+    if (report.instrument)
+        put_instrument(*report.instrument, page);
     put_contracts(report, page);
     put_sessions(report, page);
     put_holes(report, page);

@@ -176,6 +176,27 @@ StampAt stamp_of(const InputFile& file, const ReadOptions& options) {
     return options.stamp.value_or(file.layout.stamps_begin_bars ? StampAt::bar_start : StampAt::bar_end);
 }
 
+void add_first_contracts(const std::filesystem::path& path, const ReadOptions& options,
+                         std::vector<std::string>& names) {
+    const ContractFilter filter(options.contract, options.exact_contracts);
+    Hasher unused;
+    const auto source = open_text_source(path, unused);
+    std::string_view text = source->next(beginning_size);
+    const FileLayout layout = recognize_layout(read_head(path, text), options.columns, options.contract);
+    std::vector<std::string> found{layout.contract};
+    if (layout.columns.contract != no_column) {
+        text.remove_prefix(layout.data_offset);
+        const RowParser parser(
+            {.layout = layout, .tick = TickConverter(TickSize{1}), .contract_filter = filter});
+        ParsedBlock block;
+        parser.parse(text, block);
+        found = block.contracts;
+    }
+    for (const std::string& name : found)
+        if (filter.accepts(name) && std::ranges::find(names, name) == names.end())
+            names.push_back(name);
+}
+
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
                                      const ReadOptions& options, std::vector<Decimal>& prices) {
     const std::size_t samples_per_file = std::max<std::size_t>(2, 32 / paths.size());

@@ -48,6 +48,10 @@ std::unique_ptr<TextSource> open_input(const InputFile& file, Hasher& hasher,
 /// else the name of the time column.
 StampAt stamp_of(const InputFile& file, const ReadOptions& options);
 
+/// Adds the contracts named at the beginning of a file, as first_contracts() does.
+void add_first_contracts(const std::filesystem::path& path, const ReadOptions& options,
+                         std::vector<std::string>& names);
+
 /// Recognizes every file and adds some prices from its beginning, middle and end to `prices`. Throws Error
 /// (usage) if a file cannot be read as bars, or if daily (or longer) and shorter bars are mixed.
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,

@@ -29,6 +29,12 @@ namespace {
 
 constexpr std::size_t piece_size = 4 << 20; ///< size of the text that is parsed at a time
 
+/// Whether a tick is the usual one, or 2, 3 … times as large.
+bool is_multiple(double tick, double usual) {
+    const double times = usual > 0 ? tick / usual : 0;
+    return times > 0.5 && std::abs(times - std::round(times)) < 1e-9 * times;
+}
+
 /// What one pass over the files collects. Another pass follows when the prices need a finer tick.
 struct Pass {
     Pass(std::unique_ptr<RowStage> empty_stage, bool skip_bad_rows, bool several_files,
@@ -104,6 +110,8 @@ class BarReader {
 
     PriceGrid inferred_grid() const {
         const auto tick = options_.profile_bin ? std::nullopt : infer_tick(sample_);
+        if (tick && is_multiple(tick->points, options_.usual_tick))
+            return PriceGrid{{options_.usual_tick}};
         return tick ? PriceGrid{*tick} : PriceGrid{step_without_tick(sample_), false};
     }
 
@@ -111,8 +119,10 @@ class BarReader {
     /// again.
     bool needs_another_pass() {
         const Totals& totals = pass_->collector.totals();
-        if (totals.negative_closes > 0 && !negative_prices_)
-            return negative_prices_ = true;
+        if (totals.negative_closes > 0 && below_zero_ == BelowZero::refused) {
+            below_zero_ = BelowZero::adjusted;
+            return true;
+        }
         if (volume_decimals_ == 0 && totals.small_fractions > 0 &&
             (volume_decimals_ = storable_decimals(totals)) > 0)
             return true;
@@ -185,7 +195,7 @@ class BarReader {
         const RowParser parser({.layout = file.layout,
                                 .tick = TickConverter(grid_),
                                 .volume_decimals = volume_decimals_,
-                                .negative_prices = negative_prices_,
+                                .below_zero = below_zero_,
                                 .contract_filter = {options_.contract, options_.exact_contracts},
                                 .labels = options_.clock == Clock::raw,
                                 .rejected_limit = pass_->rejects.limit()});
@@ -413,6 +423,7 @@ class BarReader {
         for (const std::size_t i : contracts)
             report.contracts.push_back(
                 {pass_->collector.contracts()[i].name, pass_->collector.contracts()[i].rows});
+        report.closes_below_zero = pass_->collector.totals().negative_closes;
         if (assembly.vix)
             report.vix_source = options_.vix ? "file" : "column";
         add_notes(options_, files_, pass_->collector, report);
@@ -435,7 +446,7 @@ class BarReader {
     bool dates_only_ = false;
     PriceGrid grid_;
     BarSpacing spacing_;
-    bool negative_prices_ = false;
+    BelowZero below_zero_ = options_.may_trade_below_zero ? BelowZero::traded : BelowZero::refused;
     int volume_decimals_ = 0;
 
     std::unique_ptr<Pass> pass_; ///< the last one; set once all files were inspected
@@ -450,6 +461,14 @@ class BarReader {
 } // namespace rekindle::market::reading
 
 namespace rekindle::market {
+
+std::vector<std::string> first_contracts(const ReadOptions& options) {
+    std::vector<std::filesystem::path> not_read;
+    std::vector<std::string> names;
+    for (const std::filesystem::path& path : reading::expand_paths(options.paths, not_read))
+        reading::add_first_contracts(path, options, names);
+    return names;
+}
 
 ReadResult read_bars(const ReadOptions& options, ThreadPool& pool, LogSink& log,
                      const CancellationToken& cancel,

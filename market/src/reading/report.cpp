@@ -53,10 +53,11 @@ void note_numbers(const ReadOptions& options, const Totals& totals, ReadReport& 
             counted(report.tick.points, "point"), counted(report.profile_bin, "point")));
     }
     if (totals.negative_closes > 0)
-        report.notes.push_back(fmt::format("{} a close below zero (a back-adjusted series?). "
-                                           "Percentages of such prices mean nothing, so "
-                                           "features and targets that need them are omitted there.",
-                                           counted(totals.negative_closes, "row has", "rows have")));
+        report.notes.push_back(fmt::format(
+            "{} a close below zero ({}). Percentages of such prices mean nothing, so features and "
+            "targets that need them are omitted there.",
+            counted(totals.negative_closes, "row has", "rows have"),
+            options.may_trade_below_zero ? "this market has traded there" : "a back-adjusted series?"));
     if (totals.unknown_volumes > 0)
         report.notes.push_back(counted(totals.unknown_volumes, "volume of -1 (not available) is",
                                        "volumes of -1 (not available) are") +

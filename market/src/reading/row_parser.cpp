@@ -1,5 +1,9 @@
 #include "reading/row_parser.h"
 
+#include "reading/price_fields.h"
+#include "reading/row_problem.h"
+#include "reading/volume_fields.h"
+
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 
@@ -18,45 +22,6 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::size_t excerpt_limit = 400;
-/// Rounding a fraction of such a volume to a whole unit changes it by less than 0.05 %.
-constexpr double fewest_units_to_round = 1000;
-constexpr double largest_volume = 0x1p62;
-
-/// A value for display in a message: short and without control characters.
-std::string shown(std::string_view text) {
-    std::string result;
-    for (const char c : text.substr(0, 40))
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
-            result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        else
-            result += c;
-    return text.size() > 40 ? result + "…" : result;
-}
-
-/// Why a row cannot be used; field is a position, counted from 0.
-struct Problem {
-    std::size_t field = 0;
-    std::string reason;
-    std::string expected;
-};
-
-using Fields = std::span<const std::string_view>;
-
-constexpr std::array<int ColumnMap::*, 4> price_columns{&ColumnMap::open, &ColumnMap::high, &ColumnMap::low,
-                                                        &ColumnMap::close};
-constexpr std::array<std::string_view, 4> price_names{"open", "high", "low", "close"};
-enum Price : std::size_t { open, high, low, close };
-
-Problem missing_or_malformed(std::size_t field, std::string_view name, std::string_view text) {
-    if (is_missing_value(text))
-        return {field,
-                fmt::format("the {} is missing{}", name,
-                            trim(text).empty() ? "" : fmt::format(" ({})", shown(trim(text)))),
-                "a number"};
-    return {field, fmt::format("the {} \"{}\" is not a number", name, shown(text)),
-            "a decimal number such as 4527.25"};
-}
-
 /// Valid UTF-8 (Unicode 15, table 3-7) without control characters.
 bool is_plain_text(std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
@@ -108,7 +73,8 @@ void ParsedBlock::clear() {
 class RowParser::Pass {
   public:
     Pass(const Settings& settings, ParsedBlock& block)
-        : settings_(settings), columns_(settings.layout.columns), block_(block) {}
+        : settings_(settings), columns_(settings.layout.columns), block_(block), prices_(settings, block),
+          volumes_(settings, block) {}
 
     /// Calls row(fields) for each row that has fields; malformed lines are rejected.
     template <class Row>
@@ -179,17 +145,6 @@ class RowParser::Pass {
         last = time;
     }
 
-    void collect(Fields fields, std::vector<Decimal>& prices) const {
-        std::array<Decimal, 4> row;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const auto value = price_of(fields[static_cast<std::size_t>(columns_.*price_columns[i])]);
-            if (!value || value->mantissa == 0)
-                return;
-            row[i] = *value;
-        }
-        prices.insert(prices.end(), row.begin(), row.end());
-    }
-
   private:
     template <class Row>
     void check_and_parse(Fields fields, const Row& row) {
@@ -248,31 +203,27 @@ class RowParser::Pass {
         std::uint16_t contract = 0;
         bool selected = true;
         std::int64_t time = 0;
-        std::array<Ticks, 4> prices{};
+        BarPrices prices{};
         std::int64_t volume = 0;
         float vix = std::numeric_limits<float>::quiet_NaN();
         if (!parse_contract(fields, contract, selected, problem))
             return false;
         if (!selected)
             return true;
-        if (!parse_time(fields, time, problem) || !parse_prices(fields, prices, problem) ||
-            !parse_volume(fields, volume, problem) || !parse_vix(fields, vix, problem))
+        if (!parse_time(fields, time, problem) || !prices_.parse(fields, prices, problem) ||
+            !volumes_.parse(fields, volume, problem) || !parse_vix(fields, vix, problem))
             return false;
         BarBuffer& bars = block_.bars;
         bars.time.push_back(time);
-        bars.open.push_back(prices[open]);
-        bars.high.push_back(prices[high]);
-        bars.low.push_back(prices[low]);
-        bars.close.push_back(prices[close]);
+        bars.open.push_back(prices[0]);
+        bars.high.push_back(prices[1]);
+        bars.low.push_back(prices[2]);
+        bars.close.push_back(prices[3]);
         bars.volume.push_back(volume);
         bars.contract.push_back(contract);
         if (columns_.vix != no_column)
             bars.vix.push_back(vix);
         return true;
-    }
-
-    std::optional<Decimal> price_of(std::string_view text) const {
-        return settings_.layout.decimal_comma ? parse_price(without_decimal_comma(text)) : parse_price(text);
     }
 
     static std::string_view field(Fields fields, int column) {
@@ -342,170 +293,6 @@ class RowParser::Pass {
         return false;
     }
 
-    bool parse_prices(Fields fields, std::array<Ticks, 4>& prices, Problem& problem) {
-        std::array<Decimal, 4> values;
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
-            const auto value = price_of(fields[position]);
-            if (!value) {
-                problem = missing_or_malformed(position, price_names[i], fields[position]);
-                return false;
-            }
-            values[i] = *value;
-        }
-        if (!check_signs(fields, values, problem) || !convert_prices(fields, values, prices, problem))
-            return false;
-        if (!settings_.tick.has_tick())
-            widen_range(prices);
-        return check_range(fields, prices, problem);
-    }
-
-    /// Four equal prices at or below 0 stand for missing ones (0, -1, -99).
-    bool check_signs(Fields fields, const std::array<Decimal, 4>& values, Problem& problem) {
-        const auto* low =
-            std::ranges::find_if(values, [](const Decimal& value) { return value.mantissa <= 0; });
-        if (low == values.end())
-            return true;
-        const bool placeholder = std::ranges::all_of(values, [&](const Decimal& value) {
-            return value.mantissa == low->mantissa && value.scale == low->scale;
-        });
-        block_.negative_closes += !placeholder && values[close].mantissa < 0;
-        if (settings_.negative_prices && !placeholder)
-            return true;
-        const auto i = static_cast<std::size_t>(low - values.begin());
-        const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
-        problem = {position,
-                   fmt::format("the {} {} is not positive", price_names[i], shown(fields[position])),
-                   "a price above zero"};
-        return false;
-    }
-
-    /// An adjustment factor applied to all four prices may have rounded the open or close just out of the
-    /// range.
-    static void widen_range(std::array<Ticks, 4>& prices) {
-        constexpr double precision = 0x1p-20;
-        const Ticks noise = 1 + static_cast<Ticks>(precision * std::abs(static_cast<double>(prices[high])));
-        for (const std::size_t i : {open, close}) {
-            if (prices[i] > prices[high] && prices[i] - prices[high] <= noise)
-                prices[high] = prices[i];
-            if (prices[i] < prices[low] && prices[low] - prices[i] <= noise)
-                prices[low] = prices[i];
-        }
-    }
-
-    /// Converts all four, so that the counts do not depend on which one is wrong first.
-    bool convert_prices(Fields fields, const std::array<Decimal, 4>& values, std::array<Ticks, 4>& prices,
-                        Problem& problem) {
-        bool good = true;
-        block_.prices += values.size();
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const PriceStatus status = settings_.tick.convert(values[i], prices[i]);
-            if (status == PriceStatus::exact) [[likely]]
-                continue;
-            block_.prices_rounded += status == PriceStatus::rounded || status == PriceStatus::noisy;
-            if (status == PriceStatus::rounded || status == PriceStatus::noisy)
-                block_.largest_rounding =
-                    std::max(block_.largest_rounding, settings_.tick.distance(values[i], prices[i]));
-            if (status == PriceStatus::rounded)
-                continue;
-            ++block_.prices_misfit;
-            if (block_.misfits.size() < misfit_limit)
-                block_.misfits.push_back(values[i]);
-            if (status == PriceStatus::noisy)
-                continue;
-            if (good) {
-                const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
-                problem = {position,
-                           fmt::format("the {} {} is {}", price_names[i], shown(fields[position]),
-                                       status == PriceStatus::off_tick ? "between two ticks"
-                                       : settings_.tick.has_tick()     ? "too large for the tick"
-                                                                       : "too large beside the other prices"),
-                           expected_price()};
-            }
-            good = false;
-        }
-        return good;
-    }
-
-    std::string expected_price() const {
-        const TickSize step = settings_.tick.tick();
-        if (settings_.tick.has_tick())
-            return fmt::format("a multiple of the tick {}", shortest(step.points));
-        return fmt::format("less than {:.6g}", step.to_points(std::numeric_limits<Ticks>::max()));
-    }
-
-    bool check_range(Fields fields, const std::array<Ticks, 4>& prices, Problem& problem) const {
-        const auto position = [&](std::size_t i) {
-            return static_cast<std::size_t>(columns_.*price_columns[i]);
-        };
-        const auto text = [&](std::size_t i) { return shown(fields[position(i)]); };
-        if (prices[high] < prices[low]) {
-            problem = {position(high), fmt::format("the high {} is below the low {}", text(high), text(low)),
-                       "high >= low"};
-            return false;
-        }
-        for (const std::size_t i : {open, close})
-            if (prices[i] < prices[low] || prices[i] > prices[high]) {
-                problem = {position(i),
-                           fmt::format("the {} {} is outside the range {} to {}", price_names[i], text(i),
-                                       text(low), text(high)),
-                           "low <= open, close <= high"};
-                return false;
-            }
-        return true;
-    }
-
-    bool parse_volume(Fields fields, std::int64_t& volume, Problem& problem) const {
-        if (columns_.volume == no_column)
-            return true;
-        const auto position = static_cast<std::size_t>(columns_.volume);
-        const auto value = settings_.layout.decimal_comma
-                               ? reading::parse_volume(without_decimal_comma(fields[position]))
-                               : reading::parse_volume(fields[position]);
-        if (!value) {
-            problem = missing_or_malformed(position, "volume", fields[position]);
-            return false;
-        }
-        volume = value->mantissa;
-        int scale = value->scale;
-        for (; scale > 0 && volume % 10 == 0; --scale)
-            volume /= 10;
-        if (volume == -1 && scale == 0) { // Interactive Brokers: not available
-            volume = 0;
-            ++block_.unknown_volumes;
-            return true;
-        }
-        if (value->mantissa < 0) {
-            problem = {position, fmt::format("the volume {} is negative", shown(fields[position])),
-                       "zero or more"};
-            return false;
-        }
-        block_.volume_decimals = std::max(block_.volume_decimals, scale);
-        return scale_volume({volume, scale, value->exact}, position, fields, volume, problem);
-    }
-
-    /// Converts a volume to the steps in which volumes are stored.
-    bool scale_volume(const Decimal& value, std::size_t position, Fields fields, std::int64_t& volume,
-                      Problem& problem) const {
-        const int decimals = settings_.volume_decimals;
-        const double scaled = value.value() * std::pow(10.0, decimals);
-        if (scaled > largest_volume) {
-            problem = {position, fmt::format("the volume {} is too large", shown(fields[position])),
-                       decimals > 0 ? fmt::format("at most 2^62 units of 10^-{}", decimals)
-                                    : std::string("at most 2^62")};
-            return false;
-        }
-        if (value.scale <= decimals && value.exact) {
-            for (int i = value.scale; i < decimals; ++i)
-                volume *= 10;
-            return true;
-        }
-        volume = std::llround(scaled);
-        ++block_.volumes_rounded;
-        block_.small_fractions += value.value() < fewest_units_to_round ? 1 : 0;
-        return true;
-    }
-
     bool parse_vix(Fields fields, float& vix, Problem& problem) const {
         if (columns_.vix == no_column || fields[static_cast<std::size_t>(columns_.vix)].empty())
             return true;
@@ -527,6 +314,8 @@ class RowParser::Pass {
     const Settings& settings_;
     const ColumnMap& columns_;
     ParsedBlock& block_;
+    PriceFields prices_;
+    VolumeFields volumes_;
     std::size_t line_begin_ = 0;
     std::string_view line_;
     bool quoted_ = false;
@@ -613,7 +402,8 @@ void RowParser::collect_prices(std::string_view text, std::vector<Decimal>& pric
     ParsedBlock block;
     block.text = text;
     Pass pass(settings_, block);
-    pass.for_each_row([&](Fields fields) { pass.collect(fields, prices); });
+    const PriceFields reader(settings_, block);
+    pass.for_each_row([&](Fields fields) { reader.collect(fields, prices); });
 }
 
 } // namespace rekindle::market::reading

@@ -48,14 +48,21 @@ struct ParsedBlock {
     void clear();
 };
 
+/// What prices at or below 0 mean.
+enum class BelowZero {
+    refused,  ///< they are errors
+    adjusted, ///< the series crosses 0; four equal prices at or below 0 stand for missing ones
+    traded,   ///< the market trades below 0; only four zeros stand for missing prices
+};
+
 /// Parses rows of one layout. Immutable, so several threads may share a parser.
 class RowParser {
   public:
     struct Settings {
         FileLayout layout;
         TickConverter tick;
-        int volume_decimals = 0;      ///< as BarMetadata::volume_decimals
-        bool negative_prices = false; ///< accept prices at or below 0
+        int volume_decimals = 0; ///< as BarMetadata::volume_decimals
+        BelowZero below_zero = BelowZero::refused;
         ContractFilter contract_filter;
         bool labels = false;             ///< ignore UTC offsets and use the label as is
         std::size_t rejected_limit = 10; ///< how many rejected rows are described; all are counted

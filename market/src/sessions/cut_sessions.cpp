@@ -42,15 +42,19 @@ bool traded_on(const std::vector<Session>& days, int weekday) {
     return false;
 }
 
-bool traded_at_weekends(const std::vector<Session>& days) {
-    return traded_on(days, 5) || traded_on(days, 6);
+/// Whether the market trades on weekends, as far as the rules or these sessions show.
+bool trades_at_weekends(TradingDays rule, const std::vector<Session>& days) {
+    return rule == TradingDays::all ||
+           (rule == TradingDays::automatic && (traded_on(days, 5) || traded_on(days, 6)));
 }
 
 /// Whether the bars of a Saturday or Sunday form a trading day, as in markets that never close or whose week
 /// begins on Sunday, and are not just test and stray bars: there must be at least half as many as usual on
 /// the preceding weekdays (at the start of a table, half of `full_day`). Later bars are not used.
-bool is_trading_day(std::size_t bars, bool unfinished, const std::vector<Session>& days,
+bool is_trading_day(TradingDays rule, std::size_t bars, bool unfinished, const std::vector<Session>& days,
                     std::size_t full_day) {
+    if (rule != TradingDays::automatic)
+        return rule == TradingDays::all;
     std::vector<std::size_t> before;
     for (std::size_t i = days.size(); i-- > 0 && before.size() < 5;)
         if (!is_weekend(days[i].date))
@@ -61,7 +65,7 @@ bool is_trading_day(std::size_t bars, bool unfinished, const std::vector<Session
         std::nth_element(before.begin(), middle, before.end());
         usual = *middle;
     }
-    return bars * 2 >= usual || (unfinished && !days.empty() && traded_at_weekends(days));
+    return bars * 2 >= usual || (unfinished && !days.empty() && trades_at_weekends(rule, days));
 }
 
 /// Sessions by the date of the label only: for data with dates only, and for raw labels. The original system
@@ -81,9 +85,9 @@ DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules, boo
             first = first_after(time, i, midnight + std::int64_t{rules.rth_open} * 60 - 1);
             last = first_after(time, first, midnight + std::int64_t{rules.rth_close} * 60 - 1);
         }
-        const bool weekend = !all && is_weekend(date);
-        if (weekend &&
-            (like_original || !is_trading_day(last - first, end == time.size(), result.days, full_day))) {
+        const bool weekend = is_weekend(date) && (!all || rules.days == TradingDays::weekdays);
+        if (weekend && (like_original || !is_trading_day(rules.days, last - first, end == time.size(),
+                                                         result.days, full_day))) {
             result.weekend_bars += last - first;
         } else if (last > first) {
             result.weekend_days += weekend;
@@ -96,11 +100,12 @@ DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules, boo
 
 /// Whether the last trading day of the table is over: its last bar is not earlier than the usual last bar of
 /// the preceding days (the daily halt), or than the early close.
-bool trading_day_is_over(const BarTable& bars, const TradingHours& hours, const std::vector<Session>& days) {
+bool trading_day_is_over(const BarTable& bars, const TradingHours& hours, TradingDays rule,
+                         const std::vector<Session>& days) {
     const Times time = bars.columns().time;
     const std::int64_t next_bar = time.back() + bars.metadata().bar_seconds;
     const Session& last = days.back();
-    if (const auto early = hours.early_close(last.date); early && !traded_at_weekends(days))
+    if (const auto early = hours.early_close(last.date); early && !trades_at_weekends(rule, days))
         return next_bar > *early;
     std::vector<std::int64_t> before_end;
     for (std::size_t i = days.size() - 1; i-- > 0 && before_end.size() < 20;)
@@ -115,7 +120,7 @@ bool trading_day_is_over(const BarTable& bars, const TradingHours& hours, const 
     return next_bar > hours.day(last.date).end - usual;
 }
 
-DaySessions cut_trading_days(const BarTable& bars, const TradingHours& hours,
+DaySessions cut_trading_days(const BarTable& bars, const TradingHours& hours, TradingDays rule,
                              const HolidayCalendar& calendar) {
     const Times time = bars.columns().time;
     DaySessions result;
@@ -125,7 +130,7 @@ DaySessions cut_trading_days(const BarTable& bars, const TradingHours& hours,
         end = first_after(time, i, hours.day(date).end);
         if (is_weekend(date)) {
             const auto full_day = static_cast<std::size_t>(day_seconds / bars.metadata().bar_seconds);
-            if (!is_trading_day(end - i, end == time.size(), result.days, full_day)) {
+            if (!is_trading_day(rule, end - i, end == time.size(), result.days, full_day)) {
                 result.weekend_bars += end - i;
                 continue;
             }
@@ -136,11 +141,11 @@ DaySessions cut_trading_days(const BarTable& bars, const TradingHours& hours,
         result.days.push_back(session);
     }
     if (!result.days.empty() && result.days.back().first + result.days.back().count == time.size())
-        result.days.back().complete = trading_day_is_over(bars, hours, result.days);
+        result.days.back().complete = trading_day_is_over(bars, hours, rule, result.days);
     return result;
 }
 
-DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
+DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours, TradingDays rule,
                               const HolidayCalendar& calendar) {
     const Times time = bars.columns().time;
     DaySessions result;
@@ -152,8 +157,8 @@ DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
         const auto full_day =
             static_cast<std::size_t>((window.end - window.begin) / bars.metadata().bar_seconds);
         const bool over = end < time.size() || time.back() + bars.metadata().bar_seconds > window.end;
-        const bool strays =
-            is_weekend(date) && (end == first || !is_trading_day(end - first, !over, result.days, full_day));
+        const bool strays = is_weekend(date) && (end == first || !is_trading_day(rule, end - first, !over,
+                                                                                 result.days, full_day));
         if (strays) {
             result.weekend_bars += end - first;
         } else if (calendar.is_holiday(date)) {
@@ -173,8 +178,10 @@ DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
 /// The days that overnight hours lead to: business days, and the Saturdays and Sundays with regular hours.
 class OvernightDays {
   public:
-    OvernightDays(const BarTable& bars, const TradingHours& hours, const HolidayCalendar& calendar)
-        : hours_(hours), calendar_(calendar), regular_(cut_regular_hours(bars, hours, calendar).days),
+    OvernightDays(const BarTable& bars, const TradingHours& hours, TradingDays rule,
+                  const HolidayCalendar& calendar)
+        : hours_(hours), rule_(rule), calendar_(calendar),
+          regular_(cut_regular_hours(bars, hours, rule, calendar).days),
           next_bar_(bars.size() == 0 ? 0 : bars.columns().time.back() + bars.metadata().bar_seconds) {}
 
     std::int32_t first_from(std::int32_t date) const {
@@ -184,27 +191,30 @@ class OvernightDays {
     }
     /// Whether the bars end before the regular hours that show if the market trades on this weekend day.
     bool undecided(std::int32_t date) const {
-        return is_weekend(date) && next_bar_ <= hours_.regular(date).end;
+        return rule_ == TradingDays::automatic && is_weekend(date) && next_bar_ <= hours_.regular(date).end;
     }
 
   private:
     bool contains(std::int32_t date) const {
         if (!is_weekend(date))
             return calendar_.is_business_day(date);
+        if (rule_ != TradingDays::automatic)
+            return rule_ == TradingDays::all;
         return std::ranges::binary_search(regular_, date, {}, &Session::date) ||
                (undecided(date) && traded_on(regular_, weekday_of(date)));
     }
 
     const TradingHours& hours_;
+    TradingDays rule_;
     const HolidayCalendar& calendar_;
     std::vector<Session> regular_;
     std::int64_t next_bar_;
 };
 
-DaySessions cut_overnight_hours(const BarTable& bars, const TradingHours& hours,
+DaySessions cut_overnight_hours(const BarTable& bars, const TradingHours& hours, TradingDays rule,
                                 const HolidayCalendar& calendar) {
     const Times time = bars.columns().time;
-    const OvernightDays days(bars, hours, calendar);
+    const OvernightDays days(bars, hours, rule, calendar);
     DaySessions result;
     for (std::size_t i = 0; i < time.size();) {
         std::int32_t date = days.first_from(hours.local_date(time[i]));
@@ -252,19 +262,25 @@ DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const Holi
     const TradingHours hours(rules, calendar);
     switch (rules.hours) {
     case SessionHours::rth:
-        return cut_regular_hours(bars, hours, calendar);
+        return cut_regular_hours(bars, hours, rules.days, calendar);
     case SessionHours::eth:
-        return cut_overnight_hours(bars, hours, calendar);
+        return cut_overnight_hours(bars, hours, rules.days, calendar);
     case SessionHours::all:
         break;
     }
-    return cut_trading_days(bars, hours, calendar);
+    return cut_trading_days(bars, hours, rules.days, calendar);
 }
 
-bool is_last_of_week(const std::vector<Session>& days, const HolidayCalendar& calendar) {
+bool is_last_of_week(const std::vector<Session>& days, TradingDays rule, const HolidayCalendar& calendar) {
+    const auto trades_on = [&](std::int32_t day) {
+        if (!is_weekend(day))
+            return calendar.is_business_day(day);
+        return rule == TradingDays::all ||
+               (rule == TradingDays::automatic && traded_on(days, weekday_of(day)));
+    };
     const std::int32_t date = days.back().date;
     for (std::int32_t day = date + 1; week_of(day) == week_of(date); ++day)
-        if (is_weekend(day) ? traded_on(days, weekday_of(day)) : calendar.is_business_day(day))
+        if (trades_on(day))
             return false;
     return true;
 }

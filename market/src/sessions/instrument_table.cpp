@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -23,6 +24,22 @@ constexpr std::string_view instruments_format = "rekindle-instruments/1";
 
 Error instrument_error(const std::string& where, const YAML::Mark& mark, std::string what) {
     return usage_error(std::move(what)).at(fmt::format("{}:{}", where, mark.line + 1));
+}
+
+std::string upper_case(std::string_view text) {
+    std::string upper(text);
+    std::ranges::transform(upper, upper.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return upper;
+}
+
+/// "EURUSD" for "eur/usd" and "EURUSD=X".
+std::string plain_name(std::string_view name) {
+    std::string plain = upper_case(name);
+    if (plain.ends_with("=X"))
+        plain.resize(plain.size() - 2);
+    std::erase_if(plain, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
+    return plain;
 }
 
 /// Reads the keys of one instrument. Throws Error (usage) with file and line.
@@ -74,10 +91,23 @@ class InstrumentReader {
             throw error(key, "two times, such as \"08:30-15:00\"");
         return Instrument::Hours{*open, *close};
     }
+    std::vector<std::string> texts(const char* key) const {
+        std::vector<std::string> result;
+        if (!node_[key])
+            return result;
+        if (!node_[key].IsSequence())
+            throw error(key, "a list of names, such as [EURUSD, GBPUSD]");
+        for (const auto& entry : node_[key]) {
+            if (!entry.IsScalar() || plain_name(entry.Scalar()).empty())
+                throw error(key, "a list of names, such as [EURUSD, GBPUSD]");
+            result.push_back(upper_case(entry.Scalar()));
+        }
+        return result;
+    }
     void require_known_keys() const {
-        static const std::set<std::string> known{"name",     "tick",   "point_value",    "currency",
-                                                 "zone",     "halt",   "regular_hours",  "day_start",
-                                                 "weekends", "source", "negative_prices"};
+        static const std::set<std::string> known{
+            "name",      "tick",     "point_value", "currency",        "zone",     "halt", "regular_hours",
+            "day_start", "weekends", "source",      "negative_prices", "holidays", "names"};
         for (const auto& entry : node_)
             if (!known.contains(entry.first.Scalar()))
                 throw instrument_error(where_, entry.first.Mark(),
@@ -96,6 +126,18 @@ class InstrumentReader {
     const std::string& where_;
 };
 
+/// Whether a name is the pattern, in which an asterisk at the beginning or end stands for two or more
+/// characters.
+bool matches(std::string_view name, std::string_view pattern) {
+    constexpr std::size_t fewest = 2;
+    if (pattern.starts_with('*'))
+        return name.ends_with(pattern.substr(1)) && name.size() >= pattern.size() - 1 + fewest;
+    if (pattern.ends_with('*'))
+        return name.starts_with(pattern.substr(0, pattern.size() - 1)) &&
+               name.size() >= pattern.size() - 1 + fewest;
+    return name == pattern;
+}
+
 Instrument read_instrument(const std::string& symbol, const YAML::Node& node, const std::string& where) {
     if (!node.IsMap())
         throw instrument_error(where, node.Mark(), symbol + " is not a map");
@@ -112,9 +154,17 @@ Instrument read_instrument(const std::string& symbol, const YAML::Node& node, co
     instrument.regular = reader.hours("regular_hours");
     if (instrument.regular && instrument.regular->open >= instrument.regular->close)
         throw instrument_error(where, node.Mark(), symbol + " closes before it opens");
-    instrument.halt = reader.hours("halt");
+    if (const auto halt = reader.hours("halt"))
+        instrument.halt = DailyHalt{halt->open, halt->close};
     instrument.weekends = reader.flag("weekends");
     instrument.negative_prices = reader.flag("negative_prices");
+    instrument.names = reader.texts("names");
+    if (node["holidays"])
+        instrument.holidays = reader.text("holidays");
+    if (!HolidayCalendar::named(instrument.holidays))
+        throw instrument_error(where, node["holidays"].Mark(),
+                               "\"" + instrument.holidays + "\" is not a built-in calendar")
+            .expected("us-cash-equities, eurex or none");
     instrument.source = reader.text("source");
     if (instrument.name.empty() || instrument.source.empty())
         throw instrument_error(where, node.Mark(), symbol + " has no name or no source");
@@ -137,12 +187,18 @@ SessionRules Instrument::session_rules() const {
     rules.daily_bars_are_trading_days = symbol != "US-STOCK";
     rules.zone = zone;
     rules.day_start = day_start;
+    rules.days = weekends ? TradingDays::all : TradingDays::automatic;
+    rules.halt = halt;
     rules.rth_known = regular.has_value();
     if (regular) {
         rules.rth_open = regular->open;
         rules.rth_close = regular->close;
     }
     return rules;
+}
+
+HolidayCalendar Instrument::calendar() const {
+    return HolidayCalendar::named(holidays).value();
 }
 
 bool may_trade_past_the_close(std::string_view name) {
@@ -222,11 +278,40 @@ const Instrument* InstrumentTable::of_contracts(const std::vector<std::string>& 
         const ContractIdentity identity = identify_contract(name);
         const Instrument* one =
             identity.has_month || is_continuous(contract) ? find(identity.instrument) : nullptr;
+        if (!one)
+            one = named(contract);
         if (!one || (common && common != one))
             return nullptr;
         common = one;
     }
     return common;
+}
+
+const Instrument* InstrumentTable::of_files(const std::vector<std::filesystem::path>& files) const {
+    const Instrument* common = nullptr;
+    for (const std::filesystem::path& file : files) {
+        const std::string text = instrument_words(file);
+        const std::vector<std::string_view> words = split(text, ' ');
+        const Instrument* one = named(text);
+        for (std::size_t i = 0; !one && i < words.size(); ++i) {
+            one = named(words[i]);
+            if (!one && i + 1 < words.size())
+                one = named(std::string(words[i]) + std::string(words[i + 1])); // "eur usd"
+        }
+        if (!one || (common && common != one))
+            return nullptr;
+        common = one;
+    }
+    return common;
+}
+
+const Instrument* InstrumentTable::named(std::string_view name) const {
+    const std::string plain = plain_name(name);
+    const auto found = std::ranges::find_if(instruments_, [&](const Instrument& instrument) {
+        return std::ranges::any_of(instrument.names,
+                                   [&](const std::string& pattern) { return matches(plain, pattern); });
+    });
+    return plain.empty() || found == instruments_.end() ? nullptr : &*found;
 }
 
 } // namespace rekindle::market

@@ -15,7 +15,7 @@ namespace {
 
 /// Days that share an ISO week become one session; `held` keeps the entry of each week's first day.
 std::vector<Session> join_weeks(const std::vector<Session>& days, std::vector<HeldContract>& held,
-                                const HolidayCalendar& calendar) {
+                                TradingDays rule, const HolidayCalendar& calendar) {
     std::vector<Session> weeks;
     std::vector<HeldContract> held_by_week;
     std::string reason; // of a roll inside a week, which takes effect with the next week
@@ -37,7 +37,7 @@ std::vector<Session> join_weeks(const std::vector<Session>& days, std::vector<He
         if (held_by_week.back().contract == mixed_contracts)
             held_by_week.back() = held[i];
     }
-    if (!weeks.empty() && !is_last_of_week(days, calendar))
+    if (!weeks.empty() && !is_last_of_week(days, rule, calendar))
         weeks.back().complete = false;
     held = std::move(held_by_week);
     return weeks;
@@ -117,11 +117,11 @@ void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
                              " skipped: the held contract has no bar there.");
 }
 
-void note_skipped(const DaySessions& cut, std::vector<std::string>& notes) {
+void note_skipped(const DaySessions& cut, TradingDays rule, std::vector<std::string>& notes) {
     if (cut.weekend_bars > 0)
         notes.push_back(counted(cut.weekend_bars, "bar outside", "bars outside") +
                         " Monday to Friday trading days skipped.");
-    if (cut.weekend_days > 0)
+    if (cut.weekend_days > 0 && rule == TradingDays::automatic)
         notes.push_back(
             "This market trades on weekends: " +
             counted(cut.weekend_days,
@@ -186,11 +186,12 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
         if (rules.length == SessionLength::day || i == 0 ||
             week_of(cut.days[i].date) != week_of(cut.days[i - 1].date))
             first_days.push_back(cut.days[i].date);
-    const std::vector<Session> sessions =
-        rules.length == SessionLength::week ? join_weeks(cut.days, held, calendar) : std::move(cut.days);
+    const std::vector<Session> sessions = rules.length == SessionLength::week
+                                              ? join_weeks(cut.days, held, rules.days, calendar)
+                                              : std::move(cut.days);
 
     SessionPlan plan;
-    note_skipped(cut, plan.notes);
+    note_skipped(cut, rules.days, plan.notes);
     if (!rules.raw_labels && !bars.metadata().dates_only) {
         note_calendar(sessions, calendar, plan.notes);
         note_assumed_day(rules, plan.notes);

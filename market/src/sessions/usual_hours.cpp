@@ -33,6 +33,12 @@ SessionRules usual_session_rules(const std::string& zone) {
     return rules;
 }
 
+bool same_hours(const SessionRules& a, const SessionRules& b) {
+    const auto ahead = constant_difference(a.zone, b.zone);
+    return ahead && a.day_start - *ahead == b.day_start && a.rth_known == b.rth_known &&
+           (!a.rth_known || (a.rth_open - *ahead == b.rth_open && a.rth_close - *ahead == b.rth_close));
+}
+
 std::string zone_of_dates(const std::string& zone) {
     const bool same_market =
         constant_difference(zone, SessionRules{}.zone) || is_us_without_daylight_saving(zone);

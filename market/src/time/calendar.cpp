@@ -150,6 +150,15 @@ const HolidayCalendar& HolidayCalendar::embedded() {
     return calendar;
 }
 
+std::optional<HolidayCalendar> HolidayCalendar::named(std::string_view name) {
+    static const HolidayCalendar eurex = parse(embedded_file("eurex.yaml"), "embedded eurex.yaml");
+    if (name == "us-cash-equities")
+        return embedded();
+    if (name == "eurex")
+        return eurex;
+    return name == "none" ? std::optional(none()) : std::nullopt;
+}
+
 HolidayCalendar HolidayCalendar::none() {
     HolidayCalendar calendar;
     calendar.name_ = "no calendar";

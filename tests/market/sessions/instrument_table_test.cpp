@@ -64,7 +64,7 @@ TEST(InstrumentTable, HoldsEveryInstrumentWithItsSource) {
         symbols.insert(instrument.symbol);
         EXPECT_FALSE(instrument.source.empty()) << instrument.symbol;
         if (instrument.halt && instrument.zone == "America/Chicago") {
-            EXPECT_EQ(instrument.halt->close, instrument.day_start) << instrument.symbol;
+            EXPECT_EQ(instrument.halt->end, instrument.day_start) << instrument.symbol;
         }
     }
     for (const char* needed : {"ES", "NQ", "RTY", "YM", "CL", "GC", "ZN", "ZB", "6E", "VX", "FDAX", "FESX",

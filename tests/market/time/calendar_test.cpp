@@ -51,6 +51,23 @@ std::set<std::int32_t> holidays_by_rule(int year) {
     return days;
 }
 
+// Eurex is closed on these days when they are weekdays, and never early.
+TEST(HolidayCalendar, EurexFollowsItsRule) {
+    const HolidayCalendar calendar = HolidayCalendar::named("eurex").value();
+    EXPECT_EQ(calendar.zone(), "Europe/Berlin");
+    for (int year = 1995; year <= 2028; ++year) {
+        const std::set<std::int32_t> closed{make_date(year, 1, 1),   good_friday(year),
+                                            good_friday(year) + 3,   make_date(year, 5, 1),
+                                            make_date(year, 12, 24), make_date(year, 12, 25),
+                                            make_date(year, 12, 26), make_date(year, 12, 31)};
+        for (std::int32_t date = make_date(year, 1, 1); date <= make_date(year, 12, 31); ++date) {
+            EXPECT_EQ(calendar.is_holiday(date), !is_weekend(date) && closed.contains(date))
+                << format_date(date);
+            EXPECT_FALSE(calendar.half_day_close(date)) << format_date(date);
+        }
+    }
+}
+
 TEST(HolidayCalendar, EmbeddedCalendarFollowsTheRuleOfTheExchange) {
     const HolidayCalendar& calendar = HolidayCalendar::embedded();
     std::set<std::string> extraordinary;

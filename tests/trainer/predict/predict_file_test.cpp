@@ -119,7 +119,7 @@ TEST_F(PredictFileTest, WhatCutsSessionsIsTheModels) {
         change(input);
         return error_of([&] { predict_with(model, input, given); });
     };
-    const std::string zone = refusal({"zone", "data"}, [](TrainConfig& c) { c.zone = "America/Chicago"; });
+    const std::string zone = refusal({"zone", "data"}, [](TrainConfig& c) { c.zone = "Asia/Tokyo"; });
     EXPECT_TRUE(contains(zone, "trained with zone")) << zone;
     EXPECT_TRUE(contains(zone, "--clock exchange --stamp-zone ZONE")) << zone;
     const std::string raw = refusal({"clock", "data"}, [](TrainConfig& c) { c.clock = market::Clock::raw; });
@@ -133,6 +133,9 @@ TEST_F(PredictFileTest, WhatCutsSessionsIsTheModels) {
     same.data = {minute_bars().string()};
     same.day_start = "18:00"; // the default in New York
     EXPECT_NO_THROW(predict_with(model, same, {"day_start", "data"}));
+    same.zone = "America/Chicago";
+    same.day_start = "17:00"; // the same, one hour behind
+    EXPECT_NO_THROW(predict_with(model, same, {"zone", "day_start", "data"}));
 }
 
 } // namespace

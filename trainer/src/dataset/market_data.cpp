@@ -3,7 +3,6 @@
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/clock_suggestion.h>
-#include <rekindle/market/instruments.h>
 #include <rekindle/market/splits.h>
 #include <rekindle/market/usual_hours.h>
 #include <rekindle/trainer/market_data.h>
@@ -82,6 +81,17 @@ void require_zone(const std::string& zone, const char* option) {
     }
 }
 
+/// What the settings of a configuration do not hold.
+void set_from_instrument(const market::Instrument& instrument, market::SessionRules& rules) {
+    const market::SessionRules own = instrument.session_rules();
+    rules.daily_bars_are_trading_days = own.daily_bars_are_trading_days;
+    const auto ahead = market::constant_difference(rules.zone, own.zone);
+    if (!own.halt || !ahead)
+        return;
+    constexpr int day = 24 * 60;
+    rules.halt = {(own.halt->begin + *ahead + day) % day, (own.halt->end + *ahead + day) % day};
+}
+
 /// The default rules of the zone. Times that the user gives are in local time of --zone, so they cannot be
 /// combined with rules in New York's time.
 market::SessionRules rules_of_zone(const TrainConfig& config) {
@@ -98,32 +108,11 @@ bool original(const TrainConfig& config) {
     return config.compat == Compat::original;
 }
 
-market::Instrument instrument_of(const TrainConfig& config) {
-    std::optional<market::InstrumentTable> own;
-    if (!config.instruments.empty())
-        own = market::InstrumentTable::load(config.instruments);
-    try {
-        return (own ? *own : market::InstrumentTable::embedded()).get(config.instrument);
-    } catch (Error& error) {
-        throw error.at("--instrument");
-    }
-}
-
-std::string hours_text(const market::Instrument::Hours& hours) {
-    return market::format_minute(hours.open) + "-" + market::format_minute(hours.close);
-}
-
-/// Warns if the prices have another tick than the instrument: they may be another instrument's, or not be in
-/// points.
-void warn_of_tick(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress) {
-    if (config.instrument.empty() || report.profile_bin > 0)
-        return;
-    const double tick = instrument_of(config).tick;
-    if (tick > 0 && std::abs(report.tick.points - tick) > 1e-9 * tick)
-        progress.warning(fmt::format(
-            "The prices have a tick of {}, but {} has a tick of {}: check that they are prices of "
-            "this instrument, in points.",
-            shortest(report.tick.points), config.instrument, shortest(tick)));
+/// Warns if the contracts or the times of the bars contradict the instrument, or prices do.
+void warn_of_other_instrument(const TrainConfig& config, const market::ReadResult& read,
+                              const market::SessionRules& rules, ProgressSink& progress) {
+    for (const std::string& warning : instrument_warnings(config, read, rules))
+        progress.warning(warning);
 }
 
 /// Keeps the latest share of the sessions; the sessions themselves stay whole.
@@ -226,47 +215,6 @@ market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
 
 } // namespace
 
-void apply_instrument(TrainConfig& config, std::set<std::string>& given) {
-    if (config.instrument.empty())
-        return;
-    const market::Instrument instrument = instrument_of(config);
-    if (given.contains("zone") && config.zone != instrument.zone)
-        throw usage_error(fmt::format("--zone {} is not the zone of {}, {}", config.zone, instrument.symbol,
-                                      instrument.zone))
-            .at("--instrument")
-            .expected("no --zone, or the instrument's")
-            .hint(
-                "--stamp-zone gives the zone of the timestamps; the instrument gives that of the sessions.");
-    const auto set = [&](const char* key, std::string& value, std::string own_value) {
-        if (given.insert(key).second)
-            value = std::move(own_value);
-    };
-    set("zone", config.zone, instrument.zone);
-    set("day_start", config.day_start, market::format_minute(instrument.day_start));
-    if (instrument.regular)
-        set("regular_hours", config.regular_hours, hours_text(*instrument.regular));
-}
-
-std::string suggest_instrument(const TrainConfig& config, const market::BarTable& bars,
-                               const market::SessionRules& rules) {
-    if (!config.instrument.empty() || config.day_start != "auto" || config.regular_hours != "auto")
-        return "";
-    const market::Instrument* instrument =
-        market::InstrumentTable::embedded().of_contracts(bars.metadata().contracts);
-    if (!instrument || rules.raw_labels)
-        return "";
-    const market::SessionRules own = instrument->session_rules();
-    const auto ahead = market::constant_difference(own.zone, rules.zone);
-    if (ahead && own.day_start - *ahead == rules.day_start && own.rth_open - *ahead == rules.rth_open &&
-        own.rth_close - *ahead == rules.rth_close)
-        return "";
-    return fmt::format(
-        "The bars are contracts of {} ({}): --instrument {} uses its hours, from {} to {} with "
-        "trading days that begin at {} ({}).",
-        instrument->symbol, instrument->name, instrument->symbol, market::format_minute(own.rth_open),
-        market::format_minute(own.rth_close), market::format_minute(own.day_start), own.zone);
-}
-
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file) {
     if (config.data.empty())
         throw usage_error("no input given")
@@ -289,6 +237,11 @@ market::ReadOptions read_options(const TrainConfig& config, const std::filesyste
     options.zone = config.stamp_zone.empty() ? config.zone : config.stamp_zone;
     options.stamp = config.stamp;
     options.exchange_zone = config.zone;
+    if (has_instrument(config)) {
+        const market::Instrument instrument = instrument_named(config);
+        options.usual_tick = instrument.tick;
+        options.may_trade_below_zero = instrument.negative_prices;
+    }
     if (!config.vix.empty())
         options.vix = config.vix;
     return options;
@@ -302,8 +255,9 @@ market::SessionRules session_rules(const TrainConfig& config) {
     rules.length = config.session_length;
     set_day_start(config, rules);
     set_regular_hours(config, rules);
-    if (!config.instrument.empty())
-        rules.daily_bars_are_trading_days = instrument_of(config).session_rules().daily_bars_are_trading_days;
+    rules.days = config.days;
+    if (has_instrument(config))
+        set_from_instrument(instrument_named(config), rules);
     return rules;
 }
 
@@ -325,8 +279,9 @@ market::RollMethod roll_method(const TrainConfig& config) {
 }
 
 market::HolidayCalendar holiday_calendar(const TrainConfig& config) {
-    return config.calendar.empty() ? market::HolidayCalendar::embedded()
-                                   : market::HolidayCalendar::load(config.calendar);
+    if (!config.calendar.empty())
+        return market::HolidayCalendar::load(config.calendar);
+    return has_instrument(config) ? instrument_named(config).calendar() : market::HolidayCalendar::embedded();
 }
 
 void require_sessions(const market::SessionPlan& plan) {
@@ -359,9 +314,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
         read_bars(read_options(config, column_file), pool, progress, cancellation, reading);
     report_reading(read.report, seconds_since(start), progress);
     warn_of_clock(config, read, rules, progress);
-    warn_of_tick(config, read.report, progress);
-    if (const std::string note = suggest_instrument(config, read.bars, rules); !note.empty())
-        progress.info(note);
+    warn_of_other_instrument(config, read, rules, progress);
     if (read.bars.metadata().dates_only)
         warn_of_options_ignored_for_dates(config, progress);
 

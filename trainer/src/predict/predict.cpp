@@ -8,6 +8,7 @@
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
+#include <rekindle/market/usual_hours.h>
 #include <rekindle/trainer/predict.h>
 #include <rekindle/trainer/settings.h>
 
@@ -15,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -29,15 +31,40 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array keys_of_hours{"zone", "day_start", "regular_hours"};
+
+/// Removes zone and hours from the keys that the user gave if the sessions are the model's, written in
+/// another zone. The zone may also be that of the timestamps.
+std::set<std::string> without_same_hours(const PredictOptions& options, TrainConfig& config) {
+    std::set<std::string> given = options.given;
+    TrainConfig changed = config;
+    const auto take = [&](const char* key, auto TrainConfig::*field) {
+        if (given.contains(key))
+            changed.*field = options.input.*field;
+    };
+    take("zone", &TrainConfig::zone);
+    take("day_start", &TrainConfig::day_start);
+    take("regular_hours", &TrainConfig::regular_hours);
+    if (!market::same_hours(session_rules(changed), session_rules(config)))
+        return given;
+    if (given.contains("zone") && !given.contains("stamp_zone") && config.stamp_zone.empty() &&
+        config.clock == market::Clock::exchange && changed.zone != config.zone)
+        config.stamp_zone = changed.zone;
+    for (const char* key : keys_of_hours)
+        given.erase(key);
+    return given;
+}
+
 /// The run's rules with the user's data; a rule that differs is refused by name.
 TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& stored) {
     session_rules(options.input); // a misspelled zone is not a rule of any model
     Json requested;
     to_json(requested, options.input);
     TrainConfig config = stored;
+    const std::set<std::string> given = without_same_hours(options, config);
     for (const Setting& setting : settings()) {
         const std::string key = setting.key();
-        if (!options.given.contains(key))
+        if (!given.contains(key) || (key == "instrument" && options.input.instrument == "auto"))
             continue;
         TrainConfig changed = config;
         Json one = Json::object();

@@ -21,11 +21,11 @@ namespace rekindle::trainer {
 
 /// The keys of a configuration that decide what a row of features means (of clock: whether it is raw):
 /// predict refuses other values.
-inline constexpr std::array meaning_keys{"clock",          "zone",          "session",  "session_length",
-                                         "day_start",      "regular_hours", "calendar", "roll",
-                                         "weighting",      "value_area",    "tie",      "compat",
-                                         "features",       "scaler",        "target",   "target_bars",
-                                         "across_sessions"};
+inline constexpr std::array meaning_keys{"clock",           "zone",          "session",  "session_length",
+                                         "day_start",       "regular_hours", "calendar", "roll",
+                                         "weighting",       "value_area",    "tie",      "compat",
+                                         "features",        "scaler",        "target",   "target_bars",
+                                         "across_sessions", "days"};
 
 nlohmann::ordered_json run_metadata(const TrainedRun& run);
 /// The part that a model needs to be used again without its run. No times and no hardware: the same training

@@ -47,8 +47,9 @@ TrainConfig continued_config(const TrainConfig& config, const std::set<std::stri
     to_json(stored, own);
     for (const Setting& setting : settings()) {
         const std::string key = setting.key();
-        const bool of_loss = key == "loss" || key == "huber_delta";
-        if (of_loss && !given.contains(key))
+        const bool of_model =
+            key == "loss" || key == "huber_delta" || key == "instrument" || key == "instruments";
+        if (of_model && !given.contains(key))
             requested[key] = stored[key];
         if (std::ranges::find(meaning_keys, std::string_view(key)) == meaning_keys.end())
             continue;

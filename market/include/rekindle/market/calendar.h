@@ -25,6 +25,8 @@ class HolidayCalendar {
     static HolidayCalendar parse(std::string_view yaml, const std::string& where);
     /// Has no holidays and covers every day: for markets that never close on weekdays.
     static HolidayCalendar none();
+    /// "us-cash-equities", "eurex", or "none"; empty for any other name.
+    static std::optional<HolidayCalendar> named(std::string_view name);
 
     bool is_holiday(std::int32_t date) const { return holidays_.contains(date); }
     /// When regular hours end early: minutes since midnight in zone().

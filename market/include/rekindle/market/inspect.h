@@ -5,6 +5,7 @@
 #include <rekindle/market/bars.h>
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/clock_suggestion.h>
+#include <rekindle/market/instruments.h>
 #include <rekindle/market/read_bars.h>
 #include <rekindle/market/session.h>
 #include <rekindle/market/session_plan.h>
@@ -47,13 +48,14 @@ struct RegularPause {
 struct InspectReport {
     ReadReport reading;
     BarMetadata metadata;
-    BarEnds ends;                       ///< of the bars
-    SessionRules rules;                 ///< zone of the times below
-    std::vector<SessionCount> sessions; ///< rth, eth and all by day; all by week
-    SessionPlan plan;                   ///< by trading day, all hours
-    std::string roll_error;             ///< why there is no plan; empty if there is one
-    std::vector<Hole> largest_holes;    ///< at most ten, longest first
-    std::size_t holes = 0;              ///< pauses of at least hole_seconds that are not regular
+    BarEnds ends;                         ///< of the bars
+    SessionRules rules;                   ///< zone of the times below
+    std::optional<Instrument> instrument; ///< set by the caller, if it is known
+    std::vector<SessionCount> sessions;   ///< rth, eth and all by day; all by week
+    SessionPlan plan;                     ///< by trading day, all hours
+    std::string roll_error;               ///< why there is no plan; empty if there is one
+    std::vector<Hole> largest_holes;      ///< at most ten, longest first
+    std::size_t holes = 0;                ///< pauses of at least hole_seconds that are not regular
     std::int64_t hole_seconds = 0;
     std::vector<RegularPause> regular_pauses;
     std::vector<std::int32_t> missing_days; ///< business days without a session, at most ten

@@ -3,6 +3,7 @@
 /// describes the file.
 
 #include <rekindle/market/bars.h>
+#include <rekindle/market/calendar.h>
 #include <rekindle/market/session.h>
 
 #include <cstdint>
@@ -29,13 +30,18 @@ struct Instrument {
     std::string zone;     ///< IANA name, of the exchange
     int day_start = 0;    ///< as SessionRules::day_start
     std::optional<Hours> regular;
-    std::optional<Hours> halt;    ///< daily maintenance
-    bool weekends = false;        ///< trades on all seven days
-    bool negative_prices = false; ///< has traded, or may trade, below zero
+    std::optional<DailyHalt> halt;             ///< daily maintenance
+    bool weekends = false;                     ///< trades on all seven days
+    bool negative_prices = false;              ///< may trade below zero
+    std::string holidays = "us-cash-equities"; ///< as HolidayCalendar::named
+    /// Names by which data vendors know it besides `symbol`, in upper case without separators; an asterisk at
+    /// the beginning or end stands for two or more characters.
+    std::vector<std::string> names;
     std::string source;
 
-    /// Session rules with the instrument's zone and hours, and defaults for everything else.
+    /// Session rules with the instrument's zone, days and hours, and defaults for everything else.
     SessionRules session_rules() const;
+    HolidayCalendar calendar() const;
 };
 
 /// Whether daily bars with this name (of a contract or a file) may end after the regular close of stocks:
@@ -61,12 +67,17 @@ class InstrumentTable {
     /// As find(), but throws Error (usage) listing the symbols if there is none.
     const Instrument& get(std::string_view symbol) const;
     /// The instrument that all these contracts belong to, judging by their names; nullptr if the names do not
-    /// tell. Names without a delivery month count only if they are continuous contracts (ES1!, @ES#, ES=F).
+    /// tell. A symbol counts only with a delivery month (ESH25) or in a continuous contract (ES1!, @ES#,
+    /// ES=F), because ES alone is also the ticker of a stock; Instrument::names count as they are.
     const Instrument* of_contracts(const std::vector<std::string>& contracts) const;
+    /// The same for files without contracts, from the words of their names (EUR_USD-2024.csv).
+    const Instrument* of_files(const std::vector<std::filesystem::path>& files) const;
     /// When the list was checked: days since 1970-01-01.
     std::int32_t checked() const noexcept { return checked_; }
 
   private:
+    const Instrument* named(std::string_view name) const;
+
     std::vector<Instrument> instruments_;
     std::int32_t checked_ = 0;
 };

@@ -43,6 +43,10 @@ struct ReadOptions {
     std::vector<std::string> exact_contracts;
     bool chain = false;         ///< files without contracts are one history, whatever their names and prices
     std::optional<double> tick; ///< in points; if empty, inferred from the prices
+    /// The instrument's tick in points, used in place of an inferred tick that is a multiple of it, as it is
+    /// in a short file in which not every price occurs. 0 if it is not known.
+    double usual_tick = 0;
+    bool may_trade_below_zero = false; ///< so that four equal prices below 0 are no placeholder
     /// If set, prices are treated as having no tick, even if one fits. Profiles use bins of this many points,
     /// or choose the width from the prices if it is 0. Cannot be combined with `tick`.
     std::optional<double> profile_bin;
@@ -111,6 +115,7 @@ struct ReadReport {
     std::uint64_t bytes = 0;                    ///< size of the files as stored
     Hash128 data_hash;                          ///< XXH3-128 of the stored bytes, in file order
     std::vector<ContractRows> contracts;
+    std::uint64_t closes_below_zero = 0;
     std::string vix_source = "none"; ///< "column", "file", "none"
     bool synthetic = false;          ///< the first comment of a file says that its bars are simulated
     std::vector<std::string> notes;  ///< sentences for the user
@@ -124,6 +129,11 @@ struct ReadResult {
     ReadReport report;
     std::vector<RejectedRow> rejected; ///< by file and line; empty unless skip_bad_rows
 };
+
+/// The contracts that the files name: in the rows of their beginnings, and in file names. Without duplicates,
+/// in order of appearance, filtered by options.contract; "" stands for a file without contracts. Throws Error
+/// (usage) if a file cannot be read as bars.
+std::vector<std::string> first_contracts(const ReadOptions& options);
 
 /// Reads bars. The table does not depend on the number of threads or the chunk size. Throws Error:
 ///   usage        the input cannot be read as bars; for bad rows, the first ten as `file:line:column: what,

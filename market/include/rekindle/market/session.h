@@ -4,6 +4,7 @@
 #include <rekindle/market/bars.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,19 @@ struct StampRules {
 /// trading day.
 enum class SessionHours { rth, eth, all };
 enum class SessionLength { day, week };
+/// The days of the week on which a market trades.
+enum class TradingDays {
+    automatic, ///< Monday to Friday, and each Saturday or Sunday that has about as many bars as other days
+    all,       ///< all seven
+    weekdays,  ///< Monday to Friday
+};
+
+/// A pause at the same time every day, in minutes since local midnight; over midnight if end <= begin.
+struct DailyHalt {
+    int begin = 0;
+    int end = 0;
+    friend bool operator==(const DailyHalt&, const DailyHalt&) = default;
+};
 
 /// How a market's bars are cut into sessions.
 struct SessionRules {
@@ -46,6 +60,9 @@ struct SessionRules {
     int day_start = 18 * 60;
     /// The trading day of this zone's exchanges is not known; day_start is a guess, and a note says so.
     bool day_start_assumed = false;
+    TradingDays days = TradingDays::automatic;
+    /// When the exchange halts trading, if that is known: a pause then is expected, and bars then are not.
+    std::optional<DailyHalt> halt;
     /// Daily bars last until the end of the trading day, as those of futures do, not only until the regular
     /// close, as those of stocks do.
     bool daily_bars_are_trading_days = false;

@@ -17,6 +17,10 @@ namespace rekindle::market {
 /// The other rules have their defaults. Throws Error (usage) for an unknown zone.
 SessionRules usual_session_rules(const std::string& zone);
 
+/// Whether two rules have the same trading days and regular hours, written in the local time of the same zone
+/// or of two zones at a constant distance. Their other members do not matter.
+bool same_hours(const SessionRules& a, const SessionRules& b);
+
 /// The zone whose midnight separates the dates of daily bars: New York for zones that share its market,
 /// otherwise `zone` itself.
 std::string zone_of_dates(const std::string& zone);

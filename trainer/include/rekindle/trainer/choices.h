@@ -62,6 +62,12 @@ struct ChoiceNames<market::SessionLength> {
     static constexpr std::array<NamedChoice<Length>, 2> list{{{"day", Length::day}, {"week", Length::week}}};
 };
 template <>
+struct ChoiceNames<market::TradingDays> {
+    using Days = market::TradingDays;
+    static constexpr std::array<NamedChoice<Days>, 3> list{
+        {{"auto", Days::automatic}, {"all", Days::all}, {"weekdays", Days::weekdays}}};
+};
+template <>
 struct ChoiceNames<market::RollMethod> {
     using Method = market::RollMethod;
     static constexpr std::array<NamedChoice<Method>, 3> list{

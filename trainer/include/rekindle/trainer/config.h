@@ -27,7 +27,8 @@ struct TrainConfig {
     std::int64_t chunk_size = 0; ///< bars per block; 0: as many as fit
 
     // Time and sessions
-    std::string instrument;  ///< symbol in the list of instruments, "" for none; see apply_instrument()
+    /// A symbol in the list of instruments; "auto": see infer_instrument(); "none" or "": none.
+    std::string instrument = "auto";
     std::string instruments; ///< YAML file with that list; "" for the built-in one
     market::Clock clock = market::Clock::utc;
     std::string zone = "America/New_York"; ///< in which sessions are cut
@@ -35,9 +36,10 @@ struct TrainConfig {
     std::string stamp_zone;                ///< of timestamps in local time (Clock::exchange); "": `zone`
     market::SessionHours session = market::SessionHours::all;
     market::SessionLength session_length = market::SessionLength::day;
+    market::TradingDays days = market::TradingDays::automatic;
     std::string day_start = "auto";     ///< local time at which a trading day begins; auto: 18:00 in New York
     std::string regular_hours = "auto"; ///< "08:30-15:15", local time; auto: 09:30-16:00 in New York
-    std::string calendar;               ///< YAML file; "" takes the embedded one
+    std::string calendar;               ///< YAML file; "": that of the instrument, or of US stocks
     market::RollMethod roll = market::RollMethod::volume;
 
     // Volume profile

@@ -5,6 +5,7 @@
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/bar_ends.h>
 #include <rekindle/market/calendar.h>
+#include <rekindle/market/instruments.h>
 #include <rekindle/market/read_bars.h>
 #include <rekindle/market/session_plan.h>
 #include <rekindle/market/session_summary.h>
@@ -33,16 +34,31 @@ struct MarketData {
     std::string instrument = {};                   ///< its name if there are several; otherwise ""
 };
 
-/// Sets zone, day_start and regular_hours to those of config.instrument, except for keys in `given`, and adds
-/// the keys that it set to `given`. Without an instrument, nothing changes. Throws Error (usage) if the
-/// instrument is unknown, its list is damaged, or the given zone is not the instrument's.
+/// Whether the configuration names an instrument.
+bool has_instrument(const TrainConfig& config);
+
+/// That instrument. Throws Error (usage) if it is unknown or its list is damaged. Precondition:
+/// has_instrument().
+market::Instrument instrument_named(const TrainConfig& config);
+
+/// Sets zone, days, day_start and regular_hours to those of config.instrument, except for keys in `given`,
+/// and adds the keys that it set, apart from days, to `given`. A given zone that is always the same time
+/// ahead of the instrument's (New York, Chicago) keeps its meaning: the hours are converted to it. Without an
+/// instrument, nothing changes. Throws Error (usage) if the instrument is unknown, its list is damaged, or
+/// its hours cannot be converted to the given zone.
 void apply_instrument(TrainConfig& config, std::set<std::string>& given);
 
-/// A sentence that recommends --instrument if the bars are contracts of an instrument in the built-in list
-/// whose hours differ from `rules`, and the configuration gives neither an instrument nor hours; otherwise
-/// "".
-std::string suggest_instrument(const TrainConfig& config, const market::BarTable& bars,
-                               const market::SessionRules& rules);
+/// Replaces config.instrument = "auto" by the instrument that the names of the contracts or files show, or by
+/// "none". Sets days, day_start and regular_hours to those of the instrument, converted to the zone where
+/// that is always the same time ahead of the instrument's; otherwise sets the zone as well, unless one of
+/// zone, day_start and regular_hours is in `given`. Keys in `given` keep their values. Returns a sentence
+/// that says so, "" if no instrument was found. With raw labels and --compat original, which use no hours,
+/// nothing changes. Throws Error (usage) if the files cannot be read as bars.
+std::string infer_instrument(TrainConfig& config, const std::set<std::string>& given);
+
+/// Sentences about contracts, times and prices that contradict the instrument of the configuration.
+std::vector<std::string> instrument_warnings(const TrainConfig& config, const market::ReadResult& read,
+                                             const market::SessionRules& rules);
 
 /// The settings of a configuration in the terms of market/. Throws Error (usage) for an invalid tick, zone or
 /// time of day.

@@ -31,12 +31,17 @@ std::vector<Setting> sessions() {
         {.name = "instrument",
          .field = &TrainConfig::instrument,
          .value_name = "SYMBOL",
+         .special_words = {"auto", "none"},
          .group = group,
-         .brief = "Zone and hours of an instrument, such as ES, CL or FX",
-         .detail = "Sets --zone, --day-start and --regular-hours, unless they are given, to those of an "
-                   "instrument in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, "
-                   "FGBL, US-STOCK, FX or CRYPTO. docs/formats/instruments.md shows them with their "
-                   "sources. If the prices have another tick than the instrument, a warning says so.",
+         .brief = "Zone, hours, days and tick of ES, CL, FX and others",
+         .detail =
+             "Sets --zone, --day-start and --regular-hours, unless they are given, to those of "
+             "an instrument in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, "
+             "FGBL, US-STOCK, FX or CRYPTO; also its holidays and its tick. auto finds the instrument "
+             "by the names of contracts and files, and a note says which it is; none has the hours of US "
+             "futures. predict uses the instrument of the model. docs/formats/instruments.md shows "
+             "the instruments with their sources. Contracts, ticks, prices and times that contradict "
+             "the instrument are warned about.",
          .example = "--instrument CL",
          .commands = readers,
          .not_with = no_raw_labels,
@@ -121,6 +126,17 @@ std::vector<Setting> sessions() {
          .example = "--session-length week",
          .commands = session_cutters,
          .not_with = no_week},
+        {.name = "days",
+         .field = choice_field<&TrainConfig::days>,
+         .value_name = "WORD",
+         .group = group,
+         .brief = "Days of the week on which the market trades",
+         .detail =
+             "all makes every Saturday and Sunday with bars a session, weekdays none of them. auto takes "
+             "those that have at least half as many bars as the weekdays before them; for an instrument "
+             "that trades all week (--instrument CRYPTO) it is all.",
+         .example = "--days all",
+         .commands = readers},
         {.name = "day-start",
          .field = &TrainConfig::day_start,
          .value_name = "HH:MM",

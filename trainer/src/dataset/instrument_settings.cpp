@@ -1,0 +1,181 @@
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/instruments.h>
+#include <rekindle/market/trading_halt.h>
+#include <rekindle/market/usual_hours.h>
+#include <rekindle/trainer/market_data.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace rekindle::trainer {
+
+namespace {
+
+constexpr std::string_view inferred = "auto";
+constexpr std::string_view no_instrument = "none";
+
+market::InstrumentTable table_of(const TrainConfig& config) {
+    return config.instruments.empty() ? market::InstrumentTable::embedded()
+                                      : market::InstrumentTable::load(config.instruments);
+}
+
+std::string hours_text(const market::Instrument::Hours& hours) {
+    return market::format_minute(hours.open) + "-" + market::format_minute(hours.close);
+}
+
+/// The instrument's hours in local time of another zone; empty if they pass midnight there, or if the
+/// distance between the zones changes over the year.
+std::optional<market::SessionRules> rules_in(const market::Instrument& instrument, const std::string& zone) {
+    constexpr int noon = 12 * 60, day = 24 * 60;
+    market::SessionRules rules = instrument.session_rules();
+    const auto ahead = market::constant_difference(zone, rules.zone);
+    if (!ahead)
+        return std::nullopt;
+    const bool on_evening_before = rules.day_start >= noon;
+    rules.zone = zone;
+    rules.day_start += *ahead;
+    rules.rth_open += *ahead;
+    rules.rth_close += *ahead;
+    const bool within_day = rules.day_start >= 0 && rules.day_start < day && rules.rth_open >= 0 &&
+                            rules.rth_close <= day && (rules.day_start >= noon) == on_evening_before;
+    return within_day ? std::optional(rules) : std::nullopt;
+}
+
+/// Sets the keys that are not in `given` to the rules.
+void set_hours(const market::Instrument& instrument, const market::SessionRules& rules, TrainConfig& config,
+               std::set<std::string>& given) {
+    const auto set = [&](const char* key, auto& value, auto own_value) {
+        if (given.insert(key).second)
+            value = std::move(own_value);
+    };
+    set("zone", config.zone, rules.zone);
+    if (!given.contains("days")) // not added, because a model keeps its own days
+        config.days = rules.days;
+    set("day_start", config.day_start, market::format_minute(rules.day_start));
+    if (instrument.regular)
+        set("regular_hours", config.regular_hours, hours_text({rules.rth_open, rules.rth_close}));
+}
+
+/// Whether the day and the regular hours are those that the configuration has without the instrument.
+bool same_hours(const market::Instrument& instrument, const market::SessionRules& rules,
+                const TrainConfig& config) {
+    market::SessionRules usual = market::usual_session_rules(config.zone);
+    if (!instrument.regular)
+        usual.rth_known = rules.rth_known;
+    return market::same_hours(rules, usual);
+}
+
+std::string hours_words(const market::Instrument& instrument, const market::SessionRules& rules) {
+    return fmt::format("trading days that begin at {}{} ({}){}", market::format_minute(rules.day_start),
+                       instrument.regular ? ", regular hours " + hours_text({rules.rth_open, rules.rth_close})
+                                          : "",
+                       rules.zone, instrument.weekends ? ", on all seven days" : "");
+}
+
+/// The instrument that the names of contracts or, where there are none, of files show.
+const market::Instrument* find_instrument(const TrainConfig& config, const market::InstrumentTable& table) {
+    const market::ReadOptions options = read_options(config, {});
+    const std::vector<std::string> contracts = market::first_contracts(options);
+    if (std::ranges::all_of(contracts, [](const std::string& name) { return name.empty(); }))
+        return table.of_files(options.paths);
+    return table.of_contracts(contracts);
+}
+
+} // namespace
+
+bool has_instrument(const TrainConfig& config) {
+    return !config.instrument.empty() && lower_case(config.instrument) != inferred &&
+           lower_case(config.instrument) != no_instrument;
+}
+
+market::Instrument instrument_named(const TrainConfig& config) {
+    try {
+        return table_of(config).get(config.instrument);
+    } catch (Error& error) {
+        throw error.at("--instrument");
+    }
+}
+
+void apply_instrument(TrainConfig& config, std::set<std::string>& given) {
+    if (!has_instrument(config))
+        return;
+    const market::Instrument instrument = instrument_named(config);
+    const std::string& zone = given.contains("zone") ? config.zone : instrument.zone;
+    const auto rules = rules_in(instrument, zone);
+    if (!rules)
+        throw usage_error(fmt::format("--zone {} is not the zone of {}, {}", config.zone, instrument.symbol,
+                                      instrument.zone))
+            .at("--instrument")
+            .expected("no --zone, or the instrument's")
+            .hint(
+                "--stamp-zone gives the zone of the timestamps; the instrument gives that of the sessions.");
+    set_hours(instrument, *rules, config, given);
+}
+
+std::string infer_instrument(TrainConfig& config, const std::set<std::string>& given) {
+    if (lower_case(config.instrument) != inferred || config.clock == market::Clock::raw ||
+        config.compat == Compat::original)
+        return "";
+    config.instrument = no_instrument;
+    const market::InstrumentTable table = table_of(config);
+    const market::Instrument* instrument = find_instrument(config, table);
+    if (instrument == nullptr)
+        return "";
+    const std::string name =
+        fmt::format("By its name, the data is {} ({})", instrument->symbol, instrument->name);
+    const auto converted = rules_in(*instrument, config.zone);
+    const market::SessionRules rules = converted.value_or(instrument->session_rules());
+    const auto refuse = [&](const std::string& why) {
+        return fmt::format("{}, which has {}. They are not used because {}; --instrument {} uses them, and "
+                           "--instrument none omits this note.",
+                           name, hours_words(*instrument, rules), why, instrument->symbol);
+    };
+    for (const auto& [key, option] : {std::pair{"zone", "--zone"}, std::pair{"day_start", "--day-start"},
+                                      std::pair{"regular_hours", "--regular-hours"}})
+        if (!converted && given.contains(key))
+            return refuse(std::string(option) + " is given");
+    if (config.session != market::SessionHours::all && !instrument->regular)
+        return refuse("it has no regular hours");
+    config.instrument = instrument->symbol;
+    std::set<std::string> keep(given);
+    if (converted && same_hours(*instrument, rules, config))
+        keep.insert({"zone", "day_start", "regular_hours"});
+    set_hours(*instrument, rules, config, keep);
+    return fmt::format("{}, so it has {}. --instrument none ignores the name.", name,
+                       hours_words(*instrument, rules));
+}
+
+std::vector<std::string> instrument_warnings(const TrainConfig& config, const market::ReadResult& read,
+                                             const market::SessionRules& rules) {
+    std::vector<std::string> warnings;
+    if (!has_instrument(config))
+        return warnings;
+    const market::InstrumentTable table = table_of(config);
+    const market::Instrument instrument = instrument_named(config);
+    if (const market::Instrument* other = table.of_contracts(read.bars.metadata().contracts);
+        other != nullptr && other->symbol != instrument.symbol)
+        warnings.push_back(fmt::format("The contracts are those of {} ({}), not of {}.", other->symbol,
+                                       other->name, instrument.symbol));
+    const double tick = read.report.tick.points;
+    if (instrument.tick > 0 && read.report.profile_bin == 0 &&
+        std::abs(tick - instrument.tick) > 1e-9 * instrument.tick)
+        warnings.push_back(fmt::format("The prices have a tick of {}, but {} has a tick of {}: check that "
+                                       "they are prices of this instrument, in points.",
+                                       shortest(tick), instrument.symbol, shortest(instrument.tick)));
+    if (read.report.closes_below_zero > 0 && !instrument.negative_prices)
+        warnings.push_back(fmt::format("{} a close below zero, where {} never traded: the series must be "
+                                       "back-adjusted by differences, or "
+                                       "the rows are wrong.",
+                                       counted(read.report.closes_below_zero, "row has", "rows have"),
+                                       instrument.symbol));
+    if (std::string halt = market::halt_warning(read.bars, rules); !halt.empty())
+        warnings.push_back(std::move(halt));
+    return warnings;
+}
+
+} // namespace rekindle::trainer
