@@ -18,14 +18,13 @@ TickSize BarMetadata::level() const noexcept {
 }
 
 BarColumns BarColumns::subspan(std::size_t first, std::size_t count) const {
-    return {time.subspan(first, count),     open.subspan(first, count),
-            high.subspan(first, count),     low.subspan(first, count),
-            close.subspan(first, count),    volume.subspan(first, count),
-            contract.subspan(first, count), vix.empty() ? vix : vix.subspan(first, count)};
+    const auto part = [&](auto column) { return column.empty() ? column : column.subspan(first, count); };
+    return {part(time),   part(open),     part(high), part(low),        part(close),
+            part(volume), part(contract), part(vix),  part(bid_volume), part(ask_volume)};
 }
 
 BarColumns BarBuffer::columns() const noexcept {
-    return {time, open, high, low, close, volume, contract, vix};
+    return {time, open, high, low, close, volume, contract, vix, bid_volume, ask_volume};
 }
 
 BarTable BarBuffer::into_table(BarBuffer buffer, BarMetadata metadata) {

@@ -16,7 +16,8 @@ namespace rekindle::market {
 namespace {
 
 constexpr std::string_view magic = "RKBARS\r\n";
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
+constexpr std::uint32_t oldest_version = 1; ///< without volumes at the bid and at the ask
 constexpr std::uint64_t alignment = 64;
 constexpr std::uint64_t max_header = 1 << 26;
 constexpr std::size_t prologue = 8 + 4 + 4; ///< magic, version, length of the JSON header
@@ -25,16 +26,19 @@ constexpr std::uint64_t aligned(std::uint64_t offset) {
     return (offset + alignment - 1) / alignment * alignment;
 }
 
-std::vector<ColumnSpec> column_layout(bool vix) {
+std::vector<ColumnSpec> column_layout(OptionalColumns optional) {
     std::vector<ColumnSpec> columns{{"time", "int64", 8},     {"open", "int32", 4},  {"high", "int32", 4},
                                     {"low", "int32", 4},      {"close", "int32", 4}, {"volume", "int64", 8},
                                     {"contract", "uint16", 2}};
-    if (vix)
+    if (optional.vix)
         columns.push_back({"vix", "float32", 4});
+    if (optional.sides)
+        columns.insert(columns.end(), {{"bid_volume", "int64", 8}, {"ask_volume", "int64", 8}});
     return columns;
 }
 
-nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t rows, bool vix) {
+nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t rows,
+                                   OptionalColumns optional) {
     nlohmann::ordered_json json;
     json["rows"] = rows;
     json["tick"] = metadata.tick.points;
@@ -49,7 +53,9 @@ nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t ro
         json["named_like_futures"] = metadata.named_like_futures;
     }
     json["contracts"] = metadata.contracts;
-    json["vix"] = vix;
+    json["vix"] = optional.vix;
+    if (optional.sides)
+        json["sides"] = true;
     return json;
 }
 
@@ -74,7 +80,7 @@ void write_number(AtomicFile& file, T value) {
 Error damaged(const std::filesystem::path& path, std::string what) {
     return usage_error(std::move(what))
         .at(path.string())
-        .expected("a Rekindle column file, version 1")
+        .expected("a Rekindle column file, version 1 or 2")
         .hint("Delete it and read the bars again.");
 }
 
@@ -85,7 +91,7 @@ std::span<const T> column(const MappedFile& file, const ColumnSpec& spec, std::u
 
 struct Header {
     std::uint64_t rows = 0;
-    bool vix = false;
+    OptionalColumns optional;
     BarMetadata metadata;
     std::uint64_t end = 0;
 };
@@ -98,7 +104,7 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
     std::uint32_t length = 0;
     std::memcpy(&stored_version, text.data() + 8, 4);
     std::memcpy(&length, text.data() + 12, 4);
-    if (stored_version != version)
+    if (stored_version < oldest_version || stored_version > version)
         throw damaged(path, fmt::format("a column file with the unknown version {}", stored_version));
     if (length > max_header || length > text.size() - prologue)
         throw damaged(path, "the header is truncated");
@@ -107,7 +113,8 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
     try {
         const auto json = nlohmann::json::parse(text.substr(prologue, length));
         header.rows = json.at("rows").get<std::uint64_t>();
-        header.vix = json.at("vix").get<bool>();
+        header.optional.vix = json.at("vix").get<bool>();
+        header.optional.sides = json.value("sides", false);
         header.metadata.tick.points = json.at("tick").get<double>();
         header.metadata.profile_bin = json.value("profile_bin", 0); // older files have none
         header.metadata.volume_decimals = json.value("volume_decimals", 0);
@@ -130,9 +137,9 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
 } // namespace
 
 ColumnFileWriter::ColumnFileWriter(const std::filesystem::path& path, const BarMetadata& metadata,
-                                   std::uint64_t rows, bool vix)
-    : file_(path), rows_(rows), columns_(column_layout(vix)) {
-    const std::string header = header_json(metadata, rows, vix).dump();
+                                   std::uint64_t rows, OptionalColumns optional)
+    : file_(path), rows_(rows), columns_(column_layout(optional)) {
+    const std::string header = header_json(metadata, rows, optional).dump();
     file_.write(magic);
     write_number(file_, version);
     write_number(file_, static_cast<std::uint32_t>(header.size()));
@@ -165,7 +172,8 @@ void ColumnFileWriter::commit() {
 
 void write_column_file(const std::filesystem::path& path, const BarTable& bars) {
     const BarColumns& columns = bars.columns();
-    ColumnFileWriter writer(path, bars.metadata(), bars.size(), !columns.vix.empty());
+    ColumnFileWriter writer(path, bars.metadata(), bars.size(),
+                            {.vix = !columns.vix.empty(), .sides = columns.has_sides()});
     const auto put_all = [&](const auto& values) {
         for (const auto value : values)
             writer.put(value);
@@ -176,13 +184,15 @@ void write_column_file(const std::filesystem::path& path, const BarTable& bars) 
     put_all(columns.volume);
     put_all(columns.contract);
     put_all(columns.vix);
+    put_all(columns.bid_volume);
+    put_all(columns.ask_volume);
     writer.commit();
 }
 
 BarTable open_column_file(const std::filesystem::path& path) {
     auto file = std::make_shared<MappedFile>(path);
     const Header header = read_header(path, *file);
-    std::vector<ColumnSpec> specs = column_layout(header.vix);
+    std::vector<ColumnSpec> specs = column_layout(header.optional);
     set_offsets(specs, header.end, header.rows);
     if (file->bytes().size() != file_size(specs, header.rows))
         throw damaged(path,
@@ -196,8 +206,13 @@ BarTable open_column_file(const std::filesystem::path& path) {
     columns.close = column<Ticks>(*file, specs[4], header.rows);
     columns.volume = column<std::int64_t>(*file, specs[5], header.rows);
     columns.contract = column<std::uint16_t>(*file, specs[6], header.rows);
-    if (header.vix)
-        columns.vix = column<float>(*file, specs[7], header.rows);
+    std::size_t next = 7;
+    if (header.optional.vix)
+        columns.vix = column<float>(*file, specs[next++], header.rows);
+    if (header.optional.sides) {
+        columns.bid_volume = column<std::int64_t>(*file, specs[next++], header.rows);
+        columns.ask_volume = column<std::int64_t>(*file, specs[next], header.rows);
+    }
     const std::size_t contracts = header.metadata.contracts.size();
     if (std::any_of(columns.contract.begin(), columns.contract.end(),
                     [&](std::uint16_t contract) { return contract >= contracts; }))

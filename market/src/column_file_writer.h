@@ -20,12 +20,18 @@ struct ColumnSpec {
     std::uint64_t offset = 0; ///< in bytes from the start of the file; a multiple of 64
 };
 
-/// Columns are written in the order time, open, high, low, close, volume, contract, vix, each with all its
-/// rows.
+/// The columns that a file may lack.
+struct OptionalColumns {
+    bool vix = false;
+    bool sides = false; ///< volumes at the bid and at the ask
+};
+
+/// Columns are written in the order time, open, high, low, close, volume, contract, vix, bid_volume,
+/// ask_volume, each with all its rows.
 class ColumnFileWriter {
   public:
     ColumnFileWriter(const std::filesystem::path& path, const BarMetadata& metadata, std::uint64_t rows,
-                     bool vix);
+                     OptionalColumns optional);
 
     /// Writes the next value. Its type must be that of the column.
     template <class T>

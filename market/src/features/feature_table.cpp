@@ -22,6 +22,7 @@ std::vector<SessionFeature> make_session_table() {
     append_gap_group(table);
     append_calendar_group(table);
     append_naked_poc_group(table);
+    append_delta_group(table);
     return table;
 }
 
@@ -41,7 +42,7 @@ std::string look_back_text(const FeatureInfo& info, const char* noun) {
 }
 
 std::string_view describe_group(std::string_view group) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> descriptions{{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 8> descriptions{{
         {"session",
          "The default: the 54 columns of the original system, same names, order and formulas. \"d\" means "
          "sessions. Look-backs of 5, 10, 20 and 50 sessions; a look-back that is not shorter than the data "
@@ -51,6 +52,7 @@ std::string_view describe_group(std::string_view group) {
         {"gap", "From the close of one session to the open of the next."},
         {"calendar", "Features of the date only."},
         {"naked-poc", "Points of control that the market has not revisited."},
+        {"delta", "The balance of buyers and sellers. Needs volumes at the bid and at the ask in the bars."},
         {"minute", "One row per bar instead of one per session, so it cannot be combined with other groups. "
                    "The names are those of the original system's per-minute set, in which \"d\" means bars. "
                    "Windows extend across sessions, with prices shifted across rolls."},

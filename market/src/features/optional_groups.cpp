@@ -1,4 +1,4 @@
-/// Groups that are off by default: VIX, returns, overnight gap, calendar, naked points of control.
+/// Groups that are off by default: VIX, returns, overnight gap, calendar, naked points of control, delta.
 
 #include "features/quarterly_expiry.h"
 #include "features/session_table.h"
@@ -163,6 +163,35 @@ void append_naked_poc_group(std::vector<SessionFeature>& table) {
     add("naked_poc_below_pct", "down", [](const SessionHistory& h, std::size_t t, std::size_t) {
         return naked_distance_percent(h, t, h.naked_below(t));
     });
+}
+
+void append_delta_group(std::vector<SessionFeature>& table) {
+    GroupWriter group(table, "delta");
+    const std::size_t first = table.size();
+    group.add("delta_pct", "100 · (volume at the ask - volume at the bid) / their sum, in percent", 0, 0,
+              [](const SessionHistory& h, std::size_t t, std::size_t) { return h.delta_percent(t); });
+    group.add("delta_change_1d", "change of delta_pct over 1 session, in percentage points", 1, 1,
+              [](const SessionHistory& h, std::size_t t, std::size_t p) {
+                  return h.delta_percent(t) - h.delta_percent(t - p);
+              });
+    for (const std::size_t p : {std::size_t{5}, std::size_t{20}})
+        group.add(fmt::format("delta_pct_{}d_ma", p),
+                  fmt::format("mean of delta_pct over {} sessions, in percent", p), p - 1, p,
+                  [](const SessionHistory& h, std::size_t t, std::size_t n) {
+                      return window_statistics(n,
+                                               [&](std::size_t i) { return h.delta_percent(t + 1 - n + i); })
+                          .mean;
+                  });
+    group.add(
+        "delta_divergence",
+        "1 if more volume traded at the ask in a session that closed below its open, or at the bid in one "
+        "that closed above, otherwise 0",
+        0, 0, [](const SessionHistory& h, std::size_t t, std::size_t) {
+            const double delta = h.delta_percent(t);
+            return std::isnan(delta) ? delta : delta * (h.close(t, t) - h.open(t, t)) < 0 ? 1.0 : 0.0;
+        });
+    for (std::size_t i = first; i < table.size(); ++i)
+        table[i].info.needs_volume = true;
 }
 
 } // namespace rekindle::market

@@ -77,6 +77,19 @@ void require_vix(std::span<const SessionFeature> features, std::span<const Sessi
             .hint("Provide a VIX file with --vix, or omit the group.");
 }
 
+void require_sides(std::span<const SessionFeature> features, std::span<const SessionSummary> sessions) {
+    const bool needs_sides =
+        std::ranges::any_of(features, [](const SessionFeature& one) { return one.info.group == "delta"; });
+    if (needs_sides && std::ranges::all_of(sessions, [](const SessionSummary& session) {
+            return session.bid_volume < 0 || session.bid_volume + session.ask_volume == 0;
+        }))
+        throw usage_error(
+            "the feature group delta needs volumes at the bid and at the ask, which the bars do not have")
+            .at("--features")
+            .expected("columns such as bid_volume and ask_volume (Sierra Chart, Binance)")
+            .hint("--columns ...,bid_volume=NAME,ask_volume=NAME names such columns; or omit the group.");
+}
+
 /// Without volume, these features would be constant, equal to prices, or not finite.
 void omit_features_of_volume(std::vector<SessionFeature>& features, std::span<const SessionSummary> sessions,
                              std::vector<std::string>& notes) {
@@ -185,6 +198,7 @@ FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSiz
                                LookBackLimit limit) {
     std::vector<SessionFeature> features = features_of(groups);
     require_vix(features, sessions);
+    require_sides(features, sessions);
     std::vector<std::string> notes;
     omit_features_of_volume(features, sessions, notes);
     FeatureMatrix matrix = compute_session_features(features, sessions, tick, pool, limit);
@@ -196,6 +210,7 @@ FeatureMatrix named_session_features(std::span<const SessionSummary> sessions, T
                                      std::span<const std::string> names, ThreadPool& pool) {
     const auto features = features_named(session_feature_table(), names, "session");
     require_vix(features, sessions);
+    require_sides(features, sessions);
     return compute_session_features(features, sessions, tick, pool);
 }
 

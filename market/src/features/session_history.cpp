@@ -28,6 +28,13 @@ double SessionHistory::price_range(std::size_t s) const noexcept {
                     smallest_range);
 }
 
+double SessionHistory::delta_percent(std::size_t s) const noexcept {
+    const auto bid = static_cast<double>(sessions_[s].bid_volume);
+    const auto ask = static_cast<double>(sessions_[s].ask_volume);
+    return bid >= 0 && ask >= 0 && bid + ask > 0 ? 100 * (ask - bid) / (ask + bid)
+                                                 : std::numeric_limits<double>::quiet_NaN();
+}
+
 double SessionHistory::log_return(std::size_t s) const noexcept {
     return std::log(close(s, s) / close(s - 1, s));
 }

@@ -18,5 +18,6 @@ void append_returns_group(std::vector<SessionFeature>& table);
 void append_gap_group(std::vector<SessionFeature>& table);
 void append_calendar_group(std::vector<SessionFeature>& table);
 void append_naked_poc_group(std::vector<SessionFeature>& table);
+void append_delta_group(std::vector<SessionFeature>& table);
 
 } // namespace rekindle::market

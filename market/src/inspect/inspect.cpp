@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 
 namespace rekindle::market {
 namespace {
@@ -148,6 +149,12 @@ InspectReport inspect(const BarTable& bars, const ReadReport& reading, const Ses
     report.rules.length = SessionLength::day;
     report.clock = suggest_clock(bars, rules, reading.stamps);
     report.sessions_needed = sessions_of_first_row();
+    if (const BarColumns& columns = bars.columns(); columns.has_sides()) {
+        const auto sum = [](std::span<const std::int64_t> volumes) {
+            return std::accumulate(volumes.begin(), volumes.end(), 0.0);
+        };
+        report.sides.emplace(sum(columns.bid_volume), sum(columns.ask_volume));
+    }
     for (const SessionHours hours : {SessionHours::rth, SessionHours::eth, SessionHours::all})
         report.sessions.push_back(count_sessions(bars, rules, hours, SessionLength::day, calendar, method));
     report.sessions.push_back(

@@ -44,6 +44,9 @@ Json reading_json(const InspectReport& report, const ReportTimes& times) {
     json["tick_points"] = has_tick ? Json(reading.tick.points) : Json(nullptr);
     json["tick_inferred"] = has_tick && reading.tick_inferred;
     json["profile_bin_points"] = has_tick ? Json(nullptr) : Json(reading.profile_bin);
+    const auto units = static_cast<double>(report.metadata.volume_per_unit());
+    json["bid_volume"] = report.sides ? Json(report.sides->first / units) : Json(nullptr);
+    json["ask_volume"] = report.sides ? Json(report.sides->second / units) : Json(nullptr);
     json["vix"] = reading.vix_source;
     json["first_bar"] = moment(times, reading.first_time);
     json["last_bar"] = moment(times, reading.last_time);

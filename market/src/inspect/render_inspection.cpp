@@ -5,6 +5,7 @@
 #include <rekindle/market/inspect.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace rekindle::market {
 namespace {
@@ -94,6 +95,13 @@ void put_rows(const InspectReport& report, Page& page) {
              tick_text(reading) + (reading.prices_rounded
                                        ? "; " + counted(reading.prices_rounded, "price") + " rounded to it"
                                        : ""));
+    if (report.sides) {
+        const auto [bid, ask] = *report.sides;
+        const double share = 100 * bid / std::max(bid + ask, 1.0);
+        page.put("Sides", "volumes at the bid (" + shortest(std::round(10 * share) / 10) +
+                              " %) and at the ask (" + shortest(std::round(10 * (100 - share)) / 10) +
+                              " %); --features session,delta uses them");
+    }
     page.put("VIX", reading.vix_source == "none" ? "none" : "from the " + reading.vix_source);
 }
 

@@ -45,7 +45,7 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
                            .stretch = session.stretch,
                            .vix = std::numeric_limits<double>::quiet_NaN()};
     profile::Int128 close_times_volume = 0;
-    profile::Int128 volume = 0;
+    profile::Int128 volume = 0, bid = 0, ask = 0;
     for (std::size_t i = 0; i < bars.size(); ++i) {
         if (session.contract != mixed_contracts && bars.contract[i] != session.contract)
             continue;
@@ -60,15 +60,23 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
         summary.end_time = bars.time[i];
         close_times_volume += static_cast<profile::Int128>(bars.close[i]) * bars.volume[i];
         volume += bars.volume[i];
+        if (bars.has_sides()) {
+            bid += bars.bid_volume[i];
+            ask += bars.ask_volume[i];
+        }
         if (!bars.vix.empty())
             summary.vix = static_cast<double>(bars.vix[i]);
     }
     if (summary.bars == 0)
         throw internal_error("session " + format_date(session.date) + " has no bar of its contract");
-    if (volume > max_profile_volume)
+    if (std::max({volume, bid, ask}) > max_profile_volume)
         throw usage_error("too much volume in one session")
             .expected("at most " + with_thousands(max_profile_volume));
     summary.total_volume = static_cast<std::int64_t>(volume);
+    if (bars.has_sides()) {
+        summary.bid_volume = static_cast<std::int64_t>(bid);
+        summary.ask_volume = static_cast<std::int64_t>(ask);
+    }
     summary.volume_per_unit = table.metadata().volume_per_unit();
     summary.vwap = volume == 0 ? static_cast<double>(summary.close)
                                : static_cast<double>(close_times_volume) / static_cast<double>(volume);

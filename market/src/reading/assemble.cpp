@@ -48,6 +48,10 @@ BarTable assemble_in_memory(const Assembly& assembly, BarBuffer bars) {
             reorder(*prices, assembly.order);
         reorder(bars.volume, assembly.order);
         reorder(bars.contract, assembly.order);
+        if (!bars.bid_volume.empty()) {
+            reorder(bars.bid_volume, assembly.order);
+            reorder(bars.ask_volume, assembly.order);
+        }
     }
     if (assembly.time_shift != 0)
         for (std::int64_t& time : bars.time)
@@ -65,7 +69,8 @@ BarTable assemble_in_memory(const Assembly& assembly, BarBuffer bars) {
 
 BarTable assemble_column_file(const Assembly& assembly, const std::filesystem::path& path) {
     const BarColumns& rows = assembly.rows.bars;
-    ColumnFileWriter writer(path, assembly.metadata, final_rows(assembly), assembly.vix != nullptr);
+    ColumnFileWriter writer(path, assembly.metadata, final_rows(assembly),
+                            {.vix = assembly.vix != nullptr, .sides = rows.has_sides()});
     for_each_value(assembly, rows.time, [&](std::int64_t time) { writer.put(time + assembly.time_shift); });
     for (const auto prices : {rows.open, rows.high, rows.low, rows.close})
         for_each_value(assembly, prices, [&](Ticks price) { writer.put(price); });
@@ -78,6 +83,9 @@ BarTable assemble_column_file(const Assembly& assembly, const std::filesystem::p
             writer.put(vix_at(series, assembly.metadata, time + assembly.time_shift));
         });
     }
+    for (const auto volumes : {rows.bid_volume, rows.ask_volume})
+        if (rows.has_sides())
+            for_each_value(assembly, volumes, [&](std::int64_t volume) { writer.put(volume); });
     writer.commit();
     return open_column_file(path);
 }

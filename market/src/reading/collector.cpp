@@ -38,13 +38,18 @@ void drop_rows(ParsedBlock& block, const std::vector<bool>& dropped) {
     drop(bars.volume, dropped);
     drop(bars.contract, dropped);
     drop(bars.vix, dropped);
+    drop(bars.bid_volume, dropped);
+    drop(bars.ask_volume, dropped);
     drop(block.line, dropped);
 }
 
 } // namespace
 
 void BarCollector::begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first,
-                              const DayStamps* days) {
+                              const DayStamps* days, bool labels) {
+    file_convert_.reset();
+    if (!layout.stamp.zone.empty() && !labels)
+        file_convert_.emplace(layout.stamp.zone);
     path_ = path;
     layout_ = &layout;
     newest_first_ = newest_first;
@@ -86,7 +91,8 @@ RejectedRow BarCollector::describe(const ParsedBlock& block, std::size_t row, st
 void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rejected,
                                std::vector<bool>& dropped) {
     BarBuffer& bars = block.bars;
-    const bool convert = convert_ && !layout_->stamp.offset && !layout_->stamp.dates_only();
+    const std::optional<LabelConverter>& converter = file_convert_ ? file_convert_ : convert_;
+    const bool convert = converter && !layout_->stamp.offset && !layout_->stamp.dates_only();
     DistanceCounter& distances = distances_.back();
     const auto reject = [&](std::size_t row, std::string reason, std::string expected) {
         dropped.resize(bars.size());
@@ -100,11 +106,11 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
         const std::int64_t label = bars.time[row];
         std::int64_t& previous = previous_[bars.contract[row]];
         if (convert) {
-            const auto instant = convert_->to_utc(label, previous);
+            const auto instant = converter->to_utc(label, previous);
             if (!instant) {
                 reject(row,
                        fmt::format("{} does not exist in {}: the clocks are set forward past it",
-                                   civil(label), convert_->zone()),
+                                   civil(label), converter->zone()),
                        "a time that exists in that zone, or another --clock");
                 continue;
             }

@@ -1,5 +1,6 @@
 #include "reading/format.h"
 
+#include "reading/bare_rows.h"
 #include "reading/column_hint.h"
 #include "reading/number.h"
 #include "reading/wide_header.h"
@@ -31,8 +32,8 @@ const std::vector<Role>& roles() {
     static const std::vector<Role> table{
         {"time",
          &ColumnMap::time,
-         {"timestamp", "datetime", "date/time", "gmttime", "tsevent", "windowstart", "opentime", "time",
-          "date", "t", "indexlevel0"}},
+         {"timestamp", "datetime", "date/time", "gmttime", "localtime", "time(utc)", "tsevent", "windowstart",
+          "opentime", "timeleft", "unix", "time", "date", "t", "indexlevel0"}},
         {"date", &ColumnMap::date, {"date"}},
         {"clock", &ColumnMap::clock, {"time"}},
         {"open", &ColumnMap::open, {"open", "o"}},
@@ -40,6 +41,11 @@ const std::vector<Role>& roles() {
         {"low", &ColumnMap::low, {"low", "l"}},
         {"close", &ColumnMap::close, {"close", "last", "close/last", "price", "c"}},
         {"volume", &ColumnMap::volume, {"volume", "realvolume", "totalvolume", "vol", "vol.", "v"}},
+        {"bid_volume", &ColumnMap::bid_volume, {"bidvolume", "bidvol", "sellvolume", "takersellvolume"}},
+        {"ask_volume",
+         &ColumnMap::ask_volume,
+         {"askvolume", "askvol", "buyvolume", "takerbuyvolume", "takerbuybaseassetvolume",
+          "takerbuybasevolume"}},
         {"contract", &ColumnMap::contract, {"contract", "symbol", "ticker", "instrument"}},
         {"vix", &ColumnMap::vix, {"vix", "volatility", "vixclose"}},
     };
@@ -52,7 +58,7 @@ const Role& tick_volume_role() {
 }
 
 /// Vendor names for time columns that hold the start of the bar.
-constexpr std::array names_of_beginnings{"tsevent", "windowstart", "opentime"};
+constexpr std::array names_of_beginnings{"tsevent", "windowstart", "opentime", "timeleft"};
 
 /// "Bar_Range", "bar range", "<BARRANGE>" and "5. bar range" are one name.
 std::string plain_name(std::string_view header) {
@@ -136,9 +142,24 @@ std::optional<FileLayout> recognize_binance(const FileHead& head, std::string_vi
                      [](std::string_view text) { return parse_decimal(text); }))
         return std::nullopt;
     FileLayout layout = layout_without_header(head, "Binance klines", ',');
-    layout.columns = {.time = 0, .open = 1, .high = 2, .low = 3, .close = 4, .volume = 5};
+    layout.columns = {.time = 0, .open = 1, .high = 2, .low = 3, .close = 4, .volume = 5, .ask_volume = 9};
     layout.header[0] = "open_time";
     layout.stamps_begin_bars = true;
+    return layout;
+}
+
+/// Rows without a header, as MetaTrader 4, Kibot, FirstRate and Kraken write them.
+std::optional<FileLayout> recognize_bare_rows(const FileHead& head, std::string_view) {
+    const auto delimiter = find_delimiter(head.first().text);
+    const auto columns = delimiter ? find_bare_columns(head, *delimiter) : std::nullopt;
+    if (!columns)
+        return std::nullopt;
+    FileLayout layout = layout_without_header(head, "CSV without a header", *delimiter);
+    layout.columns = *columns;
+    layout.notes.push_back(
+        fmt::format("{} has no header. Its columns are taken to be time, open, high, low, close "
+                    "and volume, in this order, which its first rows allow.",
+                    head.path.string()));
     return layout;
 }
 
@@ -169,6 +190,30 @@ void forget_lone_letters(const std::vector<std::string>& names, ColumnMap& colum
     for (const Role& role : roles())
         if (is_letter(columns.*role.column))
             columns.*role.column = no_column;
+}
+
+/// Volumes that have another name: "Volume BTC" beside "Volume USD" (CryptoDataDownload), of which the first
+/// is in coins; and TradeStation's Up and Down, which are the volume together.
+void find_volume_parts(const std::vector<std::string>& names, FileLayout& layout) {
+    ColumnMap& columns = layout.columns;
+    const auto find = [&](std::string_view name) {
+        const auto found = std::ranges::find(names, name);
+        return found == names.end() ? no_column : static_cast<int>(found - names.begin());
+    };
+    if (columns.volume != no_column)
+        return;
+    const auto of_coin = std::ranges::find_if(names, [](const std::string& name) {
+        return name.starts_with("volume") && name.size() >= 9 && name.size() <= 11;
+    });
+    if (of_coin != names.end()) {
+        columns.volume = static_cast<int>(of_coin - names.begin());
+        layout.notes.push_back(
+            fmt::format("Volume is taken from the column {}.", header_of(layout, columns.volume)));
+    } else if (const int up = find("up"), down = find("down"); up != no_column && down != no_column) {
+        columns.volume = up;
+        columns.more_volume = down;
+        layout.notes.emplace_back("The volume is the sum of the columns Up and Down.");
+    }
 }
 
 /// A header that names the columns, in any order.
@@ -203,6 +248,7 @@ std::optional<FileLayout> recognize_header(const FileHead& head, std::string_vie
         columns.time = no_column;
     if (columns.time == no_column && columns.date == no_column && names.front().empty())
         columns.time = 0;
+    find_volume_parts(names, layout);
     columns.tick_volume = find_column(head, names, tick_volume_role());
     if (columns.volume == no_column && columns.tick_volume != no_column) {
         columns.volume = std::exchange(columns.tick_volume, no_column);
@@ -228,8 +274,9 @@ Error column_error(std::string what) {
         .at("--columns")
         .expected("KEY=POSITION or KEY=HEADER separated by commas, as in "
                   "time=1,open=2,high=3,low=4,close=5,volume=6")
-        .hint("The keys are time, date, clock, open, high, low, close, volume, contract and vix; volume=none "
-              "is allowed.");
+        .hint("The keys are time, date, clock, open, high, low, close, volume, bid_volume, ask_volume, "
+              "contract and vix; "
+              "volume=none is allowed.");
 }
 
 int resolve_column(const FileHead& head, const FileLayout& layout, std::string_view key,
@@ -287,6 +334,7 @@ struct Format {
 constexpr std::array formats{
     Format{"NinjaTrader export", &recognize_ninjatrader},
     Format{"Binance klines", &recognize_binance},
+    Format{"CSV without a header", &recognize_bare_rows},
     Format{"CSV with a header", &recognize_header},
 };
 
@@ -388,7 +436,8 @@ void recognize_stamps(const FileHead& head, FileLayout& layout) {
 
 std::vector<int> ColumnMap::used() const {
     std::vector<int> positions;
-    for (const int position : {time, date, clock, open, high, low, close, volume, tick_volume, contract, vix})
+    for (const int position : {time, date, clock, open, high, low, close, volume, more_volume, tick_volume,
+                               bid_volume, ask_volume, contract, vix})
         if (position != no_column)
             positions.push_back(position);
     return positions;
@@ -436,8 +485,11 @@ FileHead read_head(const std::filesystem::path& path, std::string_view beginning
         const std::string_view content = line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
         const std::size_t end = std::min(newline + 1, beginning.size());
         ++number;
+        const bool address = content.starts_with("https://") || content.starts_with("http://");
         if (head.lines.empty() && content.starts_with('#'))
             head.comments.emplace_back(trim(content.substr(1)));
+        else if (head.lines.empty() && address && content.find(',') == std::string_view::npos)
+            head.comments.emplace_back(content); // CryptoDataDownload
         else if (!trim(content).empty())
             head.lines.push_back({std::string(content), number, offset, end});
         offset = newline + 1;

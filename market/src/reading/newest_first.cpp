@@ -25,6 +25,8 @@ void reverse_rows(ParsedBlock& block) {
     reverse(block.bars.volume);
     reverse(block.bars.contract);
     reverse(block.bars.vix);
+    reverse(block.bars.bid_volume);
+    reverse(block.bars.ask_volume);
     reverse(block.line);
     reverse(block.offset);
 }

@@ -85,9 +85,15 @@ constexpr OtherFormat xml{"<?xml", "XML", export_csv};
 constexpr OtherFormat json{"{", "JSON",
                            "Request CSV instead, or convert it: python -c \"import pandas; "
                            "pandas.read_json('FILE').to_csv('bars.csv')\""};
+constexpr OtherFormat json_lines{"{", "JSON lines (JSONL)",
+                                 "Convert it: python -c \"import pandas; pandas.read_json('FILE', "
+                                 "lines=True).to_csv('bars.csv')\""};
 constexpr OtherFormat zip{"PK", "a zip archive inside another file", "Extract it first."};
 constexpr OtherFormat workbook{"PK", "a spreadsheet (Excel, .xlsx)", "Save it as CSV."};
-constexpr OtherFormat arrays{"PK", "NumPy arrays (.npz)", with_numpy};
+constexpr OtherFormat open_document{"PK", "a spreadsheet (OpenDocument, .ods)", "Save it as CSV."};
+constexpr OtherFormat arrays{"PK", "NumPy arrays (.npz)",
+                             "Convert the array that holds the bars: python -c \"import numpy; "
+                             "numpy.savetxt('bars.csv', numpy.load('FILE')['NAME'], delimiter=',')\""};
 
 /// Tells a zip archive's format from the names of its first entries.
 const OtherFormat& kind_of_archive(std::string_view text) {
@@ -95,7 +101,19 @@ const OtherFormat& kind_of_archive(std::string_view text) {
     if (names.find("[Content_Types].xml") != std::string_view::npos ||
         names.find("xl/") != std::string_view::npos)
         return workbook;
+    if (names.find("mimetypeapplication/vnd.oasis.opendocument.spreadsheet") != std::string_view::npos)
+        return open_document;
     return names.substr(0, 256).find(".npy") != std::string_view::npos ? arrays : zip;
+}
+
+/// Whether the first line is one object, and the next line begins another.
+bool has_object_per_line(std::string_view text) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trim(text.substr(0, end));
+    if (end == std::string_view::npos || !line.ends_with('}'))
+        return false;
+    const std::string_view next = text.substr(end + 1, text.find('\n', end + 1) - end - 1);
+    return next.starts_with('{');
 }
 
 const OtherFormat* markup_of(std::string_view text) {
@@ -105,7 +123,9 @@ const OtherFormat* markup_of(std::string_view text) {
         return &web_page;
     if (first.starts_with("<?xml"))
         return &xml;
-    return first.starts_with('{') || first.starts_with('[') ? &json : nullptr;
+    if (first.starts_with('{'))
+        return has_object_per_line(text.substr(begin)) ? &json_lines : &json;
+    return first.starts_with('[') ? &json : nullptr;
 }
 
 const OtherFormat* other_format_of(std::string_view text) {

@@ -63,6 +63,8 @@ class BarReader {
             bytes_total_ += file.bytes;
         decide_stamp();
         dates_only_ = files_.front().days.has_value();
+        sides_ = std::ranges::all_of(files_,
+                                     [](const InputFile& file) { return file.layout.columns.has_sides(); });
         grid_ = first_grid();
         parse_all();
         while (needs_another_pass())
@@ -196,6 +198,7 @@ class BarReader {
                                 .tick = TickConverter(grid_),
                                 .volume_decimals = volume_decimals_,
                                 .below_zero = below_zero_,
+                                .sides = sides_,
                                 .contract_filter = {options_.contract, options_.exact_contracts},
                                 .labels = options_.clock == Clock::raw,
                                 .rejected_limit = pass_->rejects.limit()});
@@ -206,7 +209,7 @@ class BarReader {
                          static_cast<double>(options_.chunk_size) * file.bytes_per_row));
         const auto source = open_input(file, pass_->hasher, file.layout.columns.used());
         pass_->collector.begin_file(file.path, file.layout, file.newest_first,
-                                    file.days ? &*file.days : nullptr);
+                                    file.days ? &*file.days : nullptr, options_.clock == Clock::raw);
         const auto report_progress = [&] {
             if (cancel_.requested())
                 throw Error("interrupted while reading bars", ExitStatus::interrupted);
@@ -444,6 +447,7 @@ class BarReader {
     std::uint64_t bytes_total_ = 0;
     std::uint64_t bytes_before_ = 0;
     bool dates_only_ = false;
+    bool sides_ = false; ///< all files have volumes at the bid and at the ask
     PriceGrid grid_;
     BarSpacing spacing_;
     BelowZero below_zero_ = options_.may_trade_below_zero ? BelowZero::traded : BelowZero::refused;

@@ -26,6 +26,14 @@ void note_columns(const std::vector<InputFile>& files, ReadReport& report) {
                 fmt::format("{} has a different format: {}.", file.path.string(), file.layout.format));
 }
 
+void note_sides(const std::vector<InputFile>& files, ReadReport& report) {
+    const auto has_sides = [](const InputFile& file) { return file.layout.columns.has_sides(); };
+    const auto without = std::ranges::find_if_not(files, has_sides);
+    if (without != files.end() && std::ranges::any_of(files, has_sides))
+        report.notes.push_back(fmt::format(
+            "Volumes at the bid and at the ask are not used, because {} has none.", without->path.string()));
+}
+
 void note_vix(const ReadOptions& options, const std::vector<InputFile>& files, const BarCollector& collector,
               ReadReport& report) {
     const bool has_column = std::any_of(files.begin(), files.end(), [](const InputFile& file) {
@@ -96,6 +104,7 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
             report.notes.push_back(
                 fmt::format("{} runs from newest to oldest: it was read in reverse.", file.path.string()));
     note_columns(files, report);
+    note_sides(files, report);
     note_vix(options, files, collector, report);
     if (report.prices_rounded > 0) {
         report.notes.push_back(fmt::format(
@@ -117,6 +126,9 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
                                (options.stamp == StampAt::bar_start
                                     ? " holds the start of each bar, so a bar ends one bar length later."
                                     : " holds the start of each bar but is read as its end: omit --stamp."));
+    if (!layout.stamp.zone.empty() && options.clock != Clock::raw)
+        report.notes.push_back("The timestamps name their zone, " + layout.stamp.zone +
+                               ", which overrides --clock.");
     if (layout.stamp.offset && !files.front().days && options.clock != Clock::raw)
         report.notes.emplace_back("The timestamps include their own UTC offset, which overrides --clock.");
     if (report.rejected > 0)

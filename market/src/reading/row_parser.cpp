@@ -22,6 +22,11 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::size_t excerpt_limit = 400;
+/// The line after the last bar of Barchart's files.
+bool is_closing_remark(std::string_view line) {
+    return line.starts_with("\"Downloaded from Barchart") || line.starts_with("Downloaded from Barchart");
+}
+
 /// Valid UTF-8 (Unicode 15, table 3-7) without control characters.
 bool is_plain_text(std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
@@ -57,6 +62,8 @@ void ParsedBlock::clear() {
     bars.volume.clear();
     bars.contract.clear();
     bars.vix.clear();
+    bars.bid_volume.clear();
+    bars.ask_volume.clear();
     line.clear();
     offset.clear();
     contracts.clear();
@@ -99,7 +106,7 @@ class RowParser::Pass {
                 fields.back().remove_suffix(1);
             line_ = text.substr(line_begin_, begin - 1 - line_begin_);
             unended_ = begin > text.size();
-            if (fields.size() == 1 && trim(fields[0]).empty())
+            if (fields.size() == 1 && (trim(fields[0]).empty() || is_closing_remark(fields[0])))
                 continue;
             if (quotes && line_.find('"') != std::string_view::npos)
                 parse_quoted(row);
@@ -204,14 +211,14 @@ class RowParser::Pass {
         bool selected = true;
         std::int64_t time = 0;
         BarPrices prices{};
-        std::int64_t volume = 0;
+        BarVolumes volumes;
         float vix = std::numeric_limits<float>::quiet_NaN();
         if (!parse_contract(fields, contract, selected, problem))
             return false;
         if (!selected)
             return true;
         if (!parse_time(fields, time, problem) || !prices_.parse(fields, prices, problem) ||
-            !volumes_.parse(fields, volume, problem) || !parse_vix(fields, vix, problem))
+            !volumes_.parse(fields, volumes, problem) || !parse_vix(fields, vix, problem))
             return false;
         BarBuffer& bars = block_.bars;
         bars.time.push_back(time);
@@ -219,7 +226,11 @@ class RowParser::Pass {
         bars.high.push_back(prices[1]);
         bars.low.push_back(prices[2]);
         bars.close.push_back(prices[3]);
-        bars.volume.push_back(volume);
+        bars.volume.push_back(volumes.total);
+        if (settings_.sides) {
+            bars.bid_volume.push_back(volumes.bid);
+            bars.ask_volume.push_back(volumes.ask);
+        }
         bars.contract.push_back(contract);
         if (columns_.vix != no_column)
             bars.vix.push_back(vix);

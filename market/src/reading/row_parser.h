@@ -63,6 +63,7 @@ class RowParser {
         TickConverter tick;
         int volume_decimals = 0; ///< as BarMetadata::volume_decimals
         BelowZero below_zero = BelowZero::refused;
+        bool sides = false; ///< keep the volumes at the bid and at the ask
         ContractFilter contract_filter;
         bool labels = false;             ///< ignore UTC offsets and use the label as is
         std::size_t rejected_limit = 10; ///< how many rejected rows are described; all are counted

@@ -35,6 +35,8 @@ class MemoryStage final : public RowStage {
         add(bars_.close, rows.close);
         add(bars_.volume, rows.volume);
         add(bars_.contract, rows.contract);
+        add(bars_.bid_volume, rows.bid_volume);
+        add(bars_.ask_volume, rows.ask_volume);
         add(lines_, lines);
     }
     StagedRows finish() override { return {bars_.columns(), lines_}; }
@@ -59,7 +61,7 @@ std::span<const T> as_numbers(std::span<const std::byte> bytes) {
 class FileStage final : public RowStage {
   public:
     explicit FileStage(const std::filesystem::path& folder) {
-        for (std::size_t i = 0; i < 8; ++i)
+        for (std::size_t i = 0; i < 10; ++i)
             columns_.emplace_back(folder);
     }
     void append(const BarBuffer& rows, std::span<const std::uint32_t> lines) override {
@@ -74,6 +76,8 @@ class FileStage final : public RowStage {
         add(5, rows.volume);
         add(6, rows.contract);
         add(7, lines);
+        add(8, rows.bid_volume);
+        add(9, rows.ask_volume);
     }
     StagedRows finish() override {
         StagedRows rows;
@@ -84,6 +88,8 @@ class FileStage final : public RowStage {
         rows.bars.close = as_numbers<Ticks>(columns_[4].map());
         rows.bars.volume = as_numbers<std::int64_t>(columns_[5].map());
         rows.bars.contract = as_numbers<std::uint16_t>(columns_[6].map());
+        rows.bars.bid_volume = as_numbers<std::int64_t>(columns_[8].map());
+        rows.bars.ask_volume = as_numbers<std::int64_t>(columns_[9].map());
         rows.line = as_numbers<std::uint32_t>(columns_[7].map());
         return rows;
     }

@@ -259,6 +259,18 @@ bool is_midnight(const Stamp& stamp) noexcept {
     return stamp.label % seconds_per_day == 0;
 }
 
+/// The name of a zone at the end of a time, such as "America/New_York"; "" if there is none.
+std::string_view zone_at_end(std::string_view text) noexcept {
+    const std::size_t blank = text.rfind(' ');
+    if (blank == std::string_view::npos)
+        return {};
+    const std::string_view name = text.substr(blank + 1);
+    const bool letters = std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '/' || c == '-';
+    });
+    return letters && name.find('/') != std::string_view::npos ? name : std::string_view();
+}
+
 std::optional<Stamp> finish(const StampFormat& format, std::int64_t days, Cursor& cursor) noexcept {
     const auto seconds = parse_time(format.time, cursor);
     if (!seconds)
@@ -307,10 +319,19 @@ std::string StampFormat::example() const {
                std::to_string((midnight ? 1'710'460'800 : 1'710'495'060) * unit->per_second);
     const auto kind = static_cast<std::size_t>(time);
     return std::string("a timestamp like ") + dates[static_cast<std::size_t>(date)] +
-           (midnight ? midnights[kind] : times[kind]) + (offset ? "-05:00" : "");
+           (midnight ? midnights[kind] : times[kind]) + (offset ? "-05:00" : "") +
+           (zone.empty() ? "" : " " + zone);
 }
 
 std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view text) noexcept {
+    if (!format.zone.empty()) {
+        const std::string_view stamp = trim(text);
+        if (!stamp.ends_with(format.zone) || stamp.size() == format.zone.size() ||
+            stamp[stamp.size() - format.zone.size() - 1] != ' ')
+            return std::nullopt;
+        const StampFormat local{format.date, format.time, format.offset, format.midnight};
+        return parse_stamp(local, stamp.substr(0, stamp.size() - format.zone.size() - 1));
+    }
     if (format == StampFormat{DateFormat::iso, TimeFormat::colons, false}) {
         Stamp stamp;
         if (parse_common(text, stamp.label))
@@ -347,6 +368,14 @@ std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view dat
 }
 
 std::optional<StampFormat> recognize_stamp(std::string_view text) noexcept {
+    if (const std::string_view zone = zone_at_end(trim(text)); !zone.empty()) {
+        const std::string_view stamp = trim(text);
+        auto format = recognize_stamp(stamp.substr(0, stamp.size() - zone.size() - 1));
+        if (!format || format->offset || format->dates_only())
+            return std::nullopt;
+        format->zone = zone;
+        return format;
+    }
     for (const UnixUnit& unit : unix_units) {
         const StampFormat format{unit.format, TimeFormat::colons, true};
         if (parse_stamp(format, text))

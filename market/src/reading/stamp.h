@@ -35,6 +35,7 @@ struct StampFormat {
     TimeFormat time = TimeFormat::none;
     bool offset = false;   ///< Z or ±hh:mm follows, or the number counts from an instant in UTC
     bool midnight = false; ///< every time is 00:00:00 and stands for the day
+    std::string zone{};    ///< IANA name that follows every time, as in "20240315 09:31:00 US/Eastern"
     /// Whether one bar is a day (or more).
     bool dates_only() const noexcept { return time == TimeFormat::none || midnight; }
     friend bool operator==(const StampFormat&, const StampFormat&) = default;

@@ -15,15 +15,39 @@ constexpr double largest_volume = 0x1p62;
 
 } // namespace
 
-bool VolumeFields::parse(Fields fields, std::int64_t& volume, Problem& problem) {
-    if (columns_.volume == no_column)
+bool VolumeFields::parse(Fields fields, BarVolumes& volumes, Problem& problem) {
+    if (!parse_one(fields, columns_.volume, "volume", volumes.total, problem))
+        return false;
+    std::int64_t more = 0;
+    if (!parse_one(fields, columns_.more_volume, "volume", more, problem))
+        return false;
+    if (static_cast<double>(volumes.total) + static_cast<double>(more) > largest_volume) {
+        problem = {static_cast<std::size_t>(columns_.volume), "the volume is too large", "at most 2^62"};
+        return false;
+    }
+    volumes.total += more;
+    if (!settings_.sides)
         return true;
-    const auto position = static_cast<std::size_t>(columns_.volume);
+    if (!parse_one(fields, columns_.bid_volume, "volume at the bid", volumes.bid, problem) ||
+        !parse_one(fields, columns_.ask_volume, "volume at the ask", volumes.ask, problem))
+        return false;
+    if (columns_.bid_volume == no_column)
+        volumes.bid = std::max<std::int64_t>(0, volumes.total - volumes.ask);
+    if (columns_.ask_volume == no_column)
+        volumes.ask = std::max<std::int64_t>(0, volumes.total - volumes.bid);
+    return true;
+}
+
+bool VolumeFields::parse_one(Fields fields, int column, std::string_view name, std::int64_t& volume,
+                             Problem& problem) {
+    if (column == no_column)
+        return true;
+    const auto position = static_cast<std::size_t>(column);
     const auto value = settings_.layout.decimal_comma
                            ? reading::parse_volume(without_decimal_comma(fields[position]))
                            : reading::parse_volume(fields[position]);
     if (!value) {
-        problem = missing_or_malformed(position, "volume", fields[position]);
+        problem = missing_or_malformed(position, name, fields[position]);
         return false;
     }
     volume = value->mantissa;
@@ -36,7 +60,7 @@ bool VolumeFields::parse(Fields fields, std::int64_t& volume, Problem& problem) 
         return true;
     }
     if (value->mantissa < 0) {
-        problem = {position, fmt::format("the volume {} is negative", shown(fields[position])),
+        problem = {position, fmt::format("the {} {} is negative", name, shown(fields[position])),
                    "zero or more"};
         return false;
     }

@@ -127,6 +127,8 @@ std::vector<SessionSummary> random_summaries(std::size_t count, std::uint64_t se
         s.high = std::max(s.open, s.close) + between(0, 60);
         s.low = std::min(s.open, s.close) - between(0, 60);
         s.total_volume = between(100'000, 2'000'000);
+        s.bid_volume = between(0, s.total_volume);
+        s.ask_volume = between(0, s.total_volume - s.bid_volume);
         s.point_of_control = static_cast<double>(between(s.low, s.high));
         s.value_area_low = static_cast<double>(between(s.low, static_cast<std::int64_t>(s.point_of_control)));
         s.value_area_high =

@@ -114,6 +114,10 @@ TEST(CutFiles, OtherFormatsAreNamed) {
           {"b.bi5", std::string("\x5D\0\0\x80\0", 5), "compressed with LZMA"},
           {"b.json", std::string("{\"Meta Data\": {"), "JSON"},
           {"c.json", std::string(" [[1704067200000, "), "JSON"},
+          {"b.jsonl", std::string("{\"t\": 1, \"o\": 2}\n{\"t\": 2, \"o\": 2}\n"), "JSON lines"},
+          {"b.ods",
+           "PK\x03\x04" + std::string(26, '\x02') + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+           "a spreadsheet (OpenDocument"},
           {"b.xml", std::string("<?xml version=\"1.0\"?>"), "XML"},
           {"b.xls", std::string("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "a spreadsheet"}}) {
         const std::string content = beginning + std::string(100, '\x01');

@@ -88,7 +88,7 @@ TEST(Settings, WordsComeFromOneList) {
     using Words = std::vector<std::string_view>;
     EXPECT_EQ(setting_named("value-area").words(), (Words{"greedy", "contiguous", "two-row"}));
     EXPECT_EQ(setting_named("features").words(),
-              (Words{"session", "vix", "returns", "gap", "calendar", "naked-poc", "minute"}));
+              (Words{"session", "vix", "returns", "gap", "calendar", "naked-poc", "delta", "minute"}));
     EXPECT_EQ(name_of(market::TieRule::nearest_middle), "nearest-middle");
     EXPECT_EQ(name_of(market::TargetKind::original), "");
     EXPECT_EQ(choice_named<LossChoice>("auto"), LossChoice::automatic);

@@ -28,13 +28,18 @@ struct TickSize {
 ///   volume    >= 0, in steps of 10^-BarMetadata::volume_decimals traded units
 ///   contract  index into BarMetadata::contracts, which are ordered by their first bar, then by their last
 ///   vix       last value published before the bar began, NaN before the first; empty if there is no VIX
+///   bid_volume, ask_volume   the parts of the volume that traded at the bid (sold into it) and at the ask
+///             (bought from it), in the same steps; their sum may differ from the volume. Both are empty if
+///             the files have none
 struct BarColumns {
     std::span<const std::int64_t> time;
     std::span<const Ticks> open, high, low, close;
     std::span<const std::int64_t> volume;
     std::span<const std::uint16_t> contract;
     std::span<const float> vix;
+    std::span<const std::int64_t> bid_volume, ask_volume;
     std::size_t size() const noexcept { return time.size(); }
+    bool has_sides() const noexcept { return !bid_volume.empty(); }
     BarColumns subspan(std::size_t first, std::size_t count) const;
 };
 
@@ -92,13 +97,14 @@ class BarTable {
 };
 
 /// Growable columns, for readers, the simulator and tests. vix is either empty or as long as the other
-/// columns.
+/// columns, and so are bid_volume and ask_volume.
 struct BarBuffer {
     std::vector<std::int64_t> time;
     std::vector<Ticks> open, high, low, close;
     std::vector<std::int64_t> volume;
     std::vector<std::uint16_t> contract;
     std::vector<float> vix;
+    std::vector<std::int64_t> bid_volume, ask_volume;
 
     std::size_t size() const noexcept { return time.size(); }
     BarColumns columns() const noexcept;

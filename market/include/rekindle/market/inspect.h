@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rekindle::market {
@@ -51,11 +52,13 @@ struct InspectReport {
     BarEnds ends;                         ///< of the bars
     SessionRules rules;                   ///< zone of the times below
     std::optional<Instrument> instrument; ///< set by the caller, if it is known
-    std::vector<SessionCount> sessions;   ///< rth, eth and all by day; all by week
-    SessionPlan plan;                     ///< by trading day, all hours
-    std::string roll_error;               ///< why there is no plan; empty if there is one
-    std::vector<Hole> largest_holes;      ///< at most ten, longest first
-    std::size_t holes = 0;                ///< pauses of at least hole_seconds that are not regular
+    /// Sums over all bars in stored units; empty if the files have none.
+    std::optional<std::pair<double, double>> sides; ///< volume at the bid, at the ask
+    std::vector<SessionCount> sessions;             ///< rth, eth and all by day; all by week
+    SessionPlan plan;                               ///< by trading day, all hours
+    std::string roll_error;                         ///< why there is no plan; empty if there is one
+    std::vector<Hole> largest_holes;                ///< at most ten, longest first
+    std::size_t holes = 0;                          ///< pauses of at least hole_seconds that are not regular
     std::int64_t hole_seconds = 0;
     std::vector<RegularPause> regular_pauses;
     std::vector<std::int32_t> missing_days; ///< business days without a session, at most ten

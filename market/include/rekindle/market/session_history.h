@@ -46,6 +46,8 @@ class SessionHistory {
         return static_cast<double>(sessions_[s].total_volume) /
                static_cast<double>(sessions_[s].volume_per_unit);
     }
+    /// 100 · (volume at the ask - volume at the bid) / their sum; NaN if the sum is 0 or unknown.
+    double delta_percent(std::size_t s) const noexcept;
     double value_area_width(std::size_t s) const noexcept {
         return tick_.to_points(sessions_[s].value_area_high - sessions_[s].value_area_low);
     }

@@ -23,6 +23,8 @@ struct SessionSummary {
     std::int64_t open = 0, high = 0, low = 0, close = 0;
     std::int64_t total_volume = 0; ///< in stored units, volume_per_unit of which are one traded unit
     std::int64_t volume_per_unit = 1;
+    /// As in BarColumns; -1 if the bars have none.
+    std::int64_t bid_volume = -1, ask_volume = -1;
     double point_of_control = 0; ///< ticks; an integer except in compatibility generation C
     double value_area_low = 0;   ///< ticks
     double value_area_high = 0;  ///< ticks

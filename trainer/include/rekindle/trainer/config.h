@@ -49,8 +49,8 @@ struct TrainConfig {
     Compat compat = Compat::none;
 
     // Features, target, split
-    std::vector<std::string> features{
-        "session"}; ///< groups: session, vix, returns, gap, calendar, naked-poc, minute
+    std::vector<std::string> features{"session"}; ///< groups: session, vix, returns, gap, calendar,
+                                                  ///< naked-poc, delta, minute
     market::Scaler::Kind scaler = market::Scaler::Kind::robust;
     market::TargetKind target = market::TargetKind::next_return;
     std::int64_t target_bars = 5; ///< k of bar-return

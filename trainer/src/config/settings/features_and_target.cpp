@@ -32,7 +32,8 @@ std::vector<Setting> features_and_target() {
          .detail =
              "session is the set of 54 columns computed from each session's profile. The others add to it: "
              "vix (level, change, z-score), returns (log returns, realized volatility), gap (overnight gap), "
-             "calendar (day of week, expiry), naked-poc (distance to untested points of control). minute is "
+             "calendar (day of week, expiry), naked-poc (distance to untested points of control), delta "
+             "(volume at the ask less that at the bid, where bars have both). minute is "
              "the per-minute set of 19 columns and cannot be combined with the others.",
          .example = "--features session,returns,gap",
          .commands = feature_makers},

@@ -38,7 +38,8 @@ std::vector<Setting> input() {
          .group = group,
          .brief = "Which column is what: time=1,open=Open,...",
          .detail = "Pairs NAME=COLUMN separated by commas, where COLUMN is a heading or a number that counts "
-                   "from 1. Names are time, date, open, high, low, close, volume, contract and vix. Without "
+                   "from 1. Names are time, date, clock, open, high, low, close, volume, bid_volume, "
+                   "ask_volume, contract and vix. Without "
                    "this option, the columns are recognized by their headings.",
          .example = "--columns time=1,open=Open,high=High,low=Low,close=Close,volume=Volume",
          .commands = readers,
