@@ -4,6 +4,8 @@
 #include "features/session_table.h"
 #include "features/window_statistics.h"
 
+#include <rekindle/base/text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -176,8 +178,9 @@ void append_delta_group(std::vector<SessionFeature>& table) {
               });
     for (const std::size_t p : {std::size_t{5}, std::size_t{20}})
         group.add(fmt::format("delta_pct_{}d_ma", p),
-                  fmt::format("mean of delta_pct over {} sessions, in percent", p), p - 1, p,
-                  [](const SessionHistory& h, std::size_t t, std::size_t n) {
+                  fmt::format("mean of delta_pct over {}, in percent",
+                              counted(static_cast<std::int64_t>(p), "session")),
+                  p - 1, p, [](const SessionHistory& h, std::size_t t, std::size_t n) {
                       return window_statistics(n,
                                                [&](std::size_t i) { return h.delta_percent(t + 1 - n + i); })
                           .mean;

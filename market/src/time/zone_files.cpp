@@ -6,11 +6,13 @@
 #include <absl/time/internal/cctz/include/cctz/zone_info_source.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace rekindle::market {
 namespace {
@@ -45,6 +47,13 @@ class EmbeddedZoneSource final : public cctz::ZoneInfoSource {
     std::string_view rest_;
 };
 
+/// Former names of zones, which Interactive Brokers still writes and which not every system has.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> older_names{
+    {{"US/Eastern", "America/New_York"},
+     {"US/Central", "America/Chicago"},
+     {"US/Mountain", "America/Denver"},
+     {"US/Pacific", "America/Los_Angeles"}}};
+
 using ZoneSourcePointer = std::unique_ptr<cctz::ZoneInfoSource>;
 
 ZoneSourcePointer
@@ -52,6 +61,9 @@ system_file_else_embedded(const std::string& name,
                           const std::function<ZoneSourcePointer(const std::string&)>& system_file) {
     if (auto source = system_file(name))
         return source;
+    for (const auto& [older, newer] : older_names)
+        if (name == older)
+            return system_file_else_embedded(std::string(newer), system_file);
     const std::string_view bytes = embedded_file(embedded_name(name));
     return bytes.empty() ? nullptr : std::make_unique<EmbeddedZoneSource>(bytes);
 }

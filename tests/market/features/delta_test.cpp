@@ -104,8 +104,8 @@ TEST(Sides, WrongOnesMakeARowBad) {
     const std::string error = error_of(
         "time,open,high,low,close,volume,bid_volume,ask_volume\n2024-03-15 09:31:00,10,12,9,11,100,-3,60\n"
         "2024-03-15 09:32:00,10,12,9,11,100,3,x\n");
-    EXPECT_THAT(error, HasSubstr("bars.csv:2:39: the volume at the bid -3 is negative"));
-    EXPECT_THAT(error, HasSubstr("bars.csv:3:41: the volume at the ask \"x\" is not a number"));
+    EXPECT_THAT(error, HasSubstr("bars.csv:2:36: the volume at the bid -3 is negative"));
+    EXPECT_THAT(error, HasSubstr("bars.csv:3:38: the volume at the ask \"x\" is not a number"));
 }
 
 TEST(Sides, AreShownByInspect) {

@@ -60,6 +60,8 @@ TEST(NoVolume, TheTableMarksWhatDependsOnVolume) {
     for (std::size_t i = 0; i < changed.size(); ++i) {
         SessionSummary& session = changed[i];
         session.total_volume = session.total_volume * 2 + static_cast<std::int64_t>(i * i % 97) + 1;
+        session.bid_volume = static_cast<std::int64_t>(i * 7919 % 300'000);
+        session.ask_volume = static_cast<std::int64_t>(i * 104'729 % 300'000) + 1;
         session.point_of_control = static_cast<double>(session.low + (session.high - session.low) / 3);
         session.vwap += 0.25 * (static_cast<double>(session.high) - session.vwap);
         session.value_area_low = static_cast<double>(session.low) + 0.1;

@@ -297,11 +297,6 @@ TEST(WrittenNumbers, AmbiguousCommasAreRefused) {
 }
 
 TEST(Hints, NameTheColumnsOfFilesWithoutAHeader) {
-    EXPECT_THAT(error_of("2024.01.02,00:00,1.10427,1.10456,1.10421,1.10444,123\n"
-                         "2024.01.02,00:01,1.10444,1.10450,1.10440,1.10441,99\n"),
-                HasSubstr("--columns date=1,clock=2,open=3,high=4,low=5,close=6,volume=7"));
-    EXPECT_THAT(error_of("1704067200000,42283.58,42298.62,42261.02,42298.61,35\n"),
-                HasSubstr("--columns time=1,open=2,high=3,low=4,close=5,volume=6"));
     EXPECT_THAT(error_of("AAPL,20240102,187.15,188.44,183.89,185.64,82488700\n"),
                 HasSubstr("--columns time=2,open=3,high=4,low=5,close=6,volume=7"));
     EXPECT_THAT(error_of("2024-01-02,1.1,1.3,1.0,1.2\n"),

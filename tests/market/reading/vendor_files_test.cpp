@@ -227,7 +227,7 @@ std::vector<Export> exports() {
     all.push_back({"TradeStation, volume in two columns", "SPY.txt",
                    "\"Date\",\"Time\",\"Open\",\"High\",\"Low\",\"Close\",\"Up\",\"Down\"\n"
                    "01/02/2024,09:31,470,471,469,470.5,100,200\n",
-                   0, 0, "", "no column for volume"});
+                   1, 0.5, "", "The volume is the sum of the columns Up and Down"});
     all.push_back({"Barchart, minutes", "esh24_intraday-1min.csv",
                    "Time,Open,High,Low,Last,Change,%Chg,Volume\n" +
                        rows(90, 0.25, 18'900, true,
@@ -255,7 +255,7 @@ std::vector<Export> exports() {
         {"CryptoDataDownload, fractional volumes", "Binance_BTCUSDT_1h.csv",
          "https://www.CryptoDataDownload.com\nUnix,Date,Symbol,Open,High,Low,Close,Volume BTC\n"
          "1704067200000,2024-01-01 00:00:00,BTCUSDT,42283.58,42554.57,42261.02,42475.23,1271.68108\n",
-         0, 0, "", "expected a header"});
+         1, 0.01, "", "Volume is taken from the column Volume BTC"});
     return all;
 }
 

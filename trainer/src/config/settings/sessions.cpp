@@ -85,9 +85,10 @@ std::vector<Setting> sessions() {
          .value_name = "WORD",
          .group = group,
          .brief = "Whether a timestamp is the end or the start of its bar",
-         .detail = "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start. "
-                   "auto is start for a column named open_time, ts_event or window_start, which hold the "
-                   "start, and otherwise end. SCID and DBN files are always read with start.",
+         .detail =
+             "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start. "
+             "auto is start for a column named open_time, ts_event, window_start or time left, which hold "
+             "the start, and otherwise end. SCID and DBN files are always read with start.",
          .example = "--stamp start",
          .commands = readers,
          .part = SettingPart::data_file},
