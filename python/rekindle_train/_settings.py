@@ -33,7 +33,7 @@ class ReadSettings(TypedDict, total=False):
     #: Bars read at a time; 0: as many as fit. Default: 0.
     chunk_size: int
 
-    #: Zone and hours of an instrument, such as ES, CL or FX. Default: ''.
+    #: Zone, hours, days and tick of ES, CL, FX and others. Default: 'auto'.
     instrument: str
 
     #: List of instruments (YAML) instead of the built-in one. Default: ''.
@@ -56,6 +56,9 @@ class ReadSettings(TypedDict, total=False):
 
     #: One session is a trading day or a week. Default: 'day'.
     session_length: Literal['day', 'week']
+
+    #: Days of the week on which the market trades. Default: 'auto'.
+    days: Literal['auto', 'all', 'weekdays']
 
     #: Local time at which a trading day begins. Default: 'auto'.
     day_start: str

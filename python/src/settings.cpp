@@ -72,6 +72,8 @@ Settings with_settings(Settings base, const std::string& json, std::string_view 
     if (config.compat == trainer::Compat::original && !base.given.contains("clock"))
         config.clock = market::Clock::raw;
     trainer::check_combinations(command, config, chosen);
+    if (config.instrument == "auto")
+        config.instrument = "none"; // so that bars and their training are cut alike
     trainer::apply_instrument(config, base.given);
     return base;
 }

@@ -122,6 +122,9 @@ std::string infer_instrument(TrainConfig& config, const std::set<std::string>& g
         config.compat == Compat::original)
         return "";
     config.instrument = no_instrument;
+    if (std::ranges::any_of(config.data,
+                            [](const std::string& path) { return market::is_memory_path(path); }))
+        return "";
     const market::InstrumentTable table = table_of(config);
     const market::Instrument* instrument = find_instrument(config, table);
     if (instrument == nullptr)

@@ -51,9 +51,10 @@ void apply_instrument(TrainConfig& config, std::set<std::string>& given);
 /// Replaces config.instrument = "auto" by the instrument that the names of the contracts or files show, or by
 /// "none". Sets days, day_start and regular_hours to those of the instrument, converted to the zone where
 /// that is always the same time ahead of the instrument's; otherwise sets the zone as well, unless one of
-/// zone, day_start and regular_hours is in `given`. Keys in `given` keep their values. Returns a sentence
-/// that says so, "" if no instrument was found. With raw labels and --compat original, which use no hours,
-/// nothing changes. Throws Error (usage) if the files cannot be read as bars.
+/// zone, day_start and regular_hours is in `given`. Keys in `given` keep their values. Tables in memory have
+/// no instrument. Returns a sentence that says so, "" if no instrument was found. With raw labels and
+/// --compat original, which use no hours, nothing changes. Throws Error (usage) if the files cannot be read
+/// as bars.
 std::string infer_instrument(TrainConfig& config, const std::set<std::string>& given);
 
 /// Sentences about contracts, times and prices that contradict the instrument of the configuration.
