@@ -3,6 +3,7 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/market/instruments.h>
 #include <rekindle/market/trading_costs.h>
+#include <rekindle/trainer/market_data.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,8 +35,10 @@ JobCosts costs_of(const BacktestJob& job, const TradedSeries& series) {
     const market::InstrumentTable table = bars.instruments.empty()
                                               ? market::InstrumentTable::embedded()
                                               : market::InstrumentTable::load(bars.instruments);
-    const market::Instrument* const instrument =
-        bars.instrument.empty() ? table.of_contracts(series.contracts) : &table.get(bars.instrument);
+    const market::Instrument* const instrument = trainer::has_instrument(bars) ? &table.get(bars.instrument)
+                                                 : bars.instrument == "none"
+                                                     ? nullptr
+                                                     : table.of_contracts(series.contracts);
     const market::TradingCostsTable list = job.costs.empty() ? market::TradingCostsTable::embedded()
                                                              : market::TradingCostsTable::load(job.costs);
     const market::TradingCosts& typical = list.of(instrument ? instrument->symbol : "");
