@@ -22,6 +22,7 @@ using Runner = ExitStatus (*)(Context&);
 const std::map<std::string_view, Runner>& runners() {
     static const std::map<std::string_view, Runner> table{
         {"train", run_train},
+        {"walk-forward", run_walk_forward},
         {"predict", run_predict},
         {"import-model", run_import_model},
         {"inspect", run_inspect},

@@ -105,10 +105,16 @@ class TargetSettings(TypedDict, total=False):
     features: Sequence[str]
 
     #: What to predict. Default: 'return'.
-    target: Literal['return', 'direction', 'bar-return']
+    target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
 
-    #: Bars ahead, for target='bar-return'. Default: 5.
+    #: Sessions or bars ahead of the target. Default: 5.
     target_bars: int
+
+    #: Moves up to this size have no direction. Default: 0.0.
+    dead_band: float
+
+    #: Distance of the barriers, in trailing volatilities. Default: 1.0.
+    barrier_width: float
 
     #: Let targets of bars reach into later sessions. Default: False.
     across_sessions: bool
@@ -130,10 +136,16 @@ class TrainSettings(TypedDict, total=False):
     scaler: Literal['robust', 'standard', 'none']
 
     #: What to predict. Default: 'return'.
-    target: Literal['return', 'direction', 'bar-return']
+    target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
 
-    #: Bars ahead, for target='bar-return'. Default: 5.
+    #: Sessions or bars ahead of the target. Default: 5.
     target_bars: int
+
+    #: Moves up to this size have no direction. Default: 0.0.
+    dead_band: float
+
+    #: Distance of the barriers, in trailing volatilities. Default: 1.0.
+    barrier_width: float
 
     #: Let targets of bars reach into later sessions. Default: False.
     across_sessions: bool

@@ -24,7 +24,9 @@ def _named(*names: str) -> List[str]:
 #: The settings that each function takes.
 READING = [name for name, row in SETTINGS.items() if row["group"] in _READING_GROUPS and name != "data"] + ["threads"]
 FEATURES = _named("features", "threads")
-TARGETS = _named("features", "target", "target_bars", "across_sessions", "loss", "threads")
+TARGETS = _named(
+    "features", "target", "target_bars", "dead_band", "barrier_width", "across_sessions", "loss", "threads"
+)
 TRAINING = [name for name, row in SETTINGS.items() if "train" in row["commands"] and name not in READING[:-1] and name != "data"]
 
 _TYPES = {

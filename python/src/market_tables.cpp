@@ -210,10 +210,7 @@ Features feature_table(const trainer::TrainConfig& config, const trainer::Market
 Table target_table(const trainer::TrainConfig& config, const trainer::MarketData& data, ThreadPool& pool) {
     const trainer::TargetMeaning meaning = trainer::target_meaning(config);
     const market::FeatureMatrix matrix = trainer::build_features(config, data, pool);
-    const market::TargetSpec spec{meaning.kind, meaning.horizon, meaning.across_sessions};
-    const market::Targets targets =
-        meaning.per_bar ? market::bar_targets(matrix, data.read.bars, data.plan.sessions, spec)
-                        : market::session_targets(matrix, data.summaries, spec);
+    const market::Targets targets = trainer::build_targets(meaning, matrix, data);
     std::vector<float> values(targets.values.data(), targets.values.data() + matrix.rows());
     for (std::size_t row = 0; row < values.size(); ++row)
         if (targets.valid[row] == 0)

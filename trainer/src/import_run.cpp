@@ -1,8 +1,6 @@
-#include "fit/network.h"
 #include "formats/file_kind.h"
 #include "predict/trained_run.h"
 #include "report/outputs.h"
-#include "scores/ridge.h"
 #include "scores/validation.h"
 
 #include <rekindle/base/error.h>
@@ -13,6 +11,7 @@
 #include <rekindle/trainer/import_run.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/model_file.h>
+#include <rekindle/trainer/network.h>
 #include <rekindle/trainer/safetensors.h>
 
 #include <fmt/format.h>
@@ -162,15 +161,16 @@ ImportOutcome import_run(ImportOptions options, ProgressSink& sink, const Cancel
     const MarketData data =
         load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
     const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()),
-                                      ModelInputs{names, std::nullopt, 1});
+                                      ModelInputs{names, std::nullopt, 1, 0});
     const mlp::TrainingSpec spec = training_spec(config, set, pool.size());
     FitResult fit;
     fit.best_parameters = imported.file.parameters;
     fit.best_epoch = imported.file.epoch;
     fit.members.emplace_back();
-    const auto predicted = validation_predictions(set, imported.file.model, spec, fit.best_parameters);
-    const Evaluation evaluation = without_edge(evaluate_on_validation(
-        set, predicted, ridge_predictions(set), static_cast<std::uint64_t>(config.seed)));
+    const mlp::Engine engine = engine_with(imported.file.model, spec, fit.best_parameters);
+    const auto predicted = validation_predictions(set, engine);
+    const Evaluation evaluation = without_edge(
+        evaluate_on_validation(set, predicted, Baselines(set), static_cast<std::uint64_t>(config.seed)));
     ImportOutcome outcome;
     outcome.interrupted = cancellation.requested();
     if (outcome.interrupted)
@@ -188,6 +188,7 @@ ImportOutcome import_run(ImportOptions options, ProgressSink& sink, const Cancel
                                   fit,
                                   std::nullopt,
                                   evaluation,
+                                  std::nullopt,
                                   predicted,
                                   imported.notes,
                                   {}});

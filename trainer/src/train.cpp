@@ -1,14 +1,10 @@
 #include "dataset/settings_in_effect.h"
-#include "device/device.h"
 #include "device/device_record.h"
-#include "device/runtime_error.h"
-#include "fit/network.h"
 #include "predict/model_match.h"
 #include "predict/start_model.h"
 #include "predict/trained_run.h"
 #include "report/outputs.h"
 #include "scores/population_scores.h"
-#include "scores/ridge.h"
 #include "scores/validation.h"
 
 #include <rekindle/base/clock.h>
@@ -17,6 +13,9 @@
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
+#include <rekindle/trainer/device.h>
+#include <rekindle/trainer/network.h>
+#include <rekindle/trainer/runtime_error.h>
 #include <rekindle/trainer/settings.h>
 #include <rekindle/trainer/train.h>
 
@@ -159,6 +158,10 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
         json.erase("across_sessions");
     if (config.stamp_zone.empty())
         json.erase("stamp_zone");
+    if (config.dead_band == 0)
+        json.erase("dead_band");
+    if (config.barrier_width == 1)
+        json.erase("barrier_width");
     if (config.schedule == mlp::ScheduleSpec::Kind::cosine)
         json["epochs"] = config.epochs; // the end of the schedule shapes every step
     const nlohmann::json description = model;
@@ -344,21 +347,24 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
             const Dataset& set, const mlp::ModelDescription& model, const mlp::TrainingSpec& spec,
             const DeviceUse& device, const FitResult& result, ThreadPool& pool, Recorder& progress) {
     const auto start = Clock::now();
-    const auto predicted = validation_predictions(set, model, spec, result.best_parameters);
-    const auto ridge = ridge_predictions(set);
+    const mlp::Engine engine = engine_with(model, spec, result.best_parameters);
+    const auto predicted = validation_predictions(set, engine);
+    const std::optional<ForecastRecord> forecasts =
+        forecast_record(data, set, result.members[result.best_member].seed, engine);
+    const Baselines baselines(set);
     const auto seed = static_cast<std::uint64_t>(config.seed);
-    Evaluation evaluation = evaluate_on_validation(set, predicted, ridge, seed);
+    Evaluation evaluation = evaluate_on_validation(set, predicted, baselines, seed);
     std::optional<PopulationScores> population;
     if (config.population > 1) {
         population = score_population(
             result,
-            evaluate_on_validation(set, mean_predictions(set, model, spec, result, pool), ridge, seed));
+            evaluate_on_validation(set, mean_predictions(set, model, spec, result, pool), baselines, seed));
         evaluation = adjusted_for_selection(std::move(evaluation), *population);
         for (const Score& score : population->mean.scores)
             outcome.mean_lines.push_back(describe(score));
     }
     write_outputs(folder, {config, data, set, model, spec.optimizer, device, result, population, evaluation,
-                           predicted, progress.notes, progress.stages});
+                           forecasts, predicted, progress.notes, progress.stages});
     progress.stage_ended("Writing results", seconds_since(start),
                          fmt::format("into {}", folder.path().string()));
     outcome.validation = validation_rows(set, data.ends, predicted);

@@ -1,10 +1,44 @@
 #include "market_input.h"
 
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/predict.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace rekindle::cli {
+
+namespace {
+
+ExitStatus predict_all(Context& context, const trainer::PredictOptions& options, ProgressView& view,
+                       const CancellationToken& cancellation) {
+    const std::filesystem::path output = context.line.text("output", "predictions.csv");
+    require_other_file(output, options.input);
+    const trainer::AllPredictions all = trainer::predict_all(options, view, cancellation);
+    stop_if_requested(cancellation);
+    trainer::write_predictions(output, all.table);
+    view.finish();
+    const std::size_t rows = all.table.rows(), later = rows - all.validation_rows;
+    if (context.messages.json) {
+        context.result({{"output", output.string()},
+                        {"target", all.target},
+                        {"rows", rows},
+                        {"validation_rows", all.validation_rows},
+                        {"notes", all.notes}});
+        return ExitStatus::success;
+    }
+    context.output.line(
+        fmt::format("{} of the {} into {}", counted(rows, "prediction"), all.target, output.string()));
+    context.output.line(fmt::format("{} in the validation set, by whose loss the epoch was chosen, and {} "
+                                    "later",
+                                    with_thousands(static_cast<std::int64_t>(all.validation_rows)),
+                                    with_thousands(static_cast<std::int64_t>(later))));
+    for (const std::string& note : all.notes)
+        context.output.line("Note: " + note);
+    return ExitStatus::success;
+}
+
+} // namespace
 
 ExitStatus run_predict(Context& context) {
     ProgressView view(context.errors, context.errors, context.messages);
@@ -17,8 +51,14 @@ ExitStatus run_predict(Context& context) {
     if (!options.scaler.empty() && std::filesystem::is_directory(options.model))
         throw usage_error("--scaler cannot be combined with a run folder, which has its own scaler")
             .expected("one of them");
+    if (context.line.has("output") && !context.line.flag("all"))
+        throw usage_error("--output is the file of --all, which is not given")
+            .expected("--all with it")
+            .hint("Without --all there is one prediction, which is printed.");
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);
+    if (context.line.flag("all"))
+        return predict_all(context, options, view, cancellation);
     const trainer::Prediction prediction = trainer::predict(options, view, cancellation);
     stop_if_requested(cancellation);
     view.finish();

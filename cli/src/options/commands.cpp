@@ -21,6 +21,25 @@ CommandSpec train() {
             {"--resume-from-checkpoint TRAINING/train_20261121_101500", "resume after an interruption"}}};
 }
 
+CommandSpec walk_forward() {
+    return {
+        .name = "walk-forward",
+        .brief = "Train on the past again and again, and score the rows that follow",
+        .detail =
+            "Divides the rows into windows by time. For each window, networks are trained on earlier rows "
+            "only, with a scaler of their own, and predict the window. All networks (windows times seeds, "
+            "--population) train together. Rows whose target reaches into the window are purged. The latest "
+            "fifth of the rows stays untouched until --final.\n\nWrites predictions.csv and .parquet with "
+            "every out-of-sample prediction, folds.csv, results.json and a report whose first line is the "
+            "verdict. Ctrl-C keeps the networks that are finished; --resume-from-checkpoint continues.",
+        .examples = {{"--data bars.csv --epochs 5", "10 expanding windows"},
+                     {"--data bars.csv --features minute --window rolling --train-rows 100000 --folds 40",
+                      "rolling windows of bars"},
+                     {"--data bars.csv --blocks 6 --test-blocks 2", "combinatorial purged cross-validation"},
+                     {"--resume-from-checkpoint TRAINING/walk_forward_20261121_101500 --final",
+                      "open the final part, once"}}};
+}
+
 CommandSpec predict() {
     return {.name = "predict",
             .brief = "Predict the next session with a trained network",
@@ -197,9 +216,10 @@ CommandSpec help() {
 } // namespace
 
 const std::vector<CommandSpec>& command_table() {
-    static const std::vector<CommandSpec> table{
-        train(),    predict(), import_model(), inspect(), volume_profile(), features(),      backtest(),
-        simulate(), devices(), verify(),       doctor(),  completions(),    generate_docs(), help()};
+    static const std::vector<CommandSpec> table{train(),       walk_forward(),   predict(),  import_model(),
+                                                inspect(),     volume_profile(), features(), backtest(),
+                                                simulate(),    devices(),        verify(),   doctor(),
+                                                completions(), generate_docs(),  help()};
     return table;
 }
 

@@ -47,8 +47,8 @@ const nlohmann::ordered_json& default_config() {
 const std::vector<OptionSpec>& option_table() {
     static const std::vector<OptionSpec> table = [] {
         std::vector<OptionSpec> all;
-        for (auto* make : {rows::settings, rows::run, rows::other_commands, rows::backtest, rows::doctor,
-                           rows::messages}) {
+        for (auto* make : {rows::settings, rows::run, rows::walk_forward, rows::other_commands,
+                           rows::backtest, rows::doctor, rows::messages}) {
             std::vector<OptionSpec> group = make();
             std::move(group.begin(), group.end(), std::back_inserter(all));
         }

@@ -8,6 +8,7 @@ namespace rekindle::cli::rows {
 /// The options that set TrainConfig, from trainer::settings().
 std::vector<OptionSpec> settings();
 std::vector<OptionSpec> run();
+std::vector<OptionSpec> walk_forward();
 std::vector<OptionSpec> other_commands();
 std::vector<OptionSpec> backtest();
 std::vector<OptionSpec> doctor();

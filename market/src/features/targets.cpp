@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace rekindle::market {
 namespace {
@@ -16,51 +18,186 @@ namespace {
 void check_spec(TargetSpec spec) {
     if (spec.bars == 0)
         throw usage_error("a target cannot look 0 bars ahead").expected("at least 1");
+    if (!(spec.dead_band >= 0))
+        throw usage_error("a dead band cannot be negative").expected("0 or more");
+    if (spec.kind == TargetKind::barrier && !(spec.barrier_width > 0))
+        throw usage_error("barriers need a width").expected("a number above 0");
 }
 
-double target_value(TargetKind kind, double log_return) {
-    constexpr double original_limit = 0.1;
-    switch (kind) {
-    case TargetKind::direction:
-        return log_return > 0 ? 1 : 0;
-    case TargetKind::original:
-        return std::clamp(log_return, -original_limit, original_limit);
-    case TargetKind::next_return:
-    case TargetKind::bar_return:
-        break;
+/// The closes of consecutive sessions.
+class SessionPrices {
+  public:
+    explicit SessionPrices(std::span<const SessionSummary> sessions) : sessions_(sessions) {}
+    std::size_t size() const { return sessions_.size(); }
+    double close(std::size_t i) const { return static_cast<double>(sessions_[i].close); }
+    std::int64_t roll_offset(std::size_t i) const { return sessions_[i].roll_offset; }
+    std::int64_t end(std::size_t i) const { return sessions_[i].end_time; }
+    bool in_one_stretch(std::size_t i, std::size_t j) const {
+        return sessions_[i].stretch == sessions_[j].stretch;
     }
-    return log_return;
-}
+    bool in_one_session(std::size_t, std::size_t) const { return true; }
 
-enum class Future { known, unknown, in_a_later_session };
+  private:
+    std::span<const SessionSummary> sessions_;
+};
 
-/// future() is called once per row, in order. now(row) and later(row) return prices in ticks of the later
-/// one's contract, later_time(row) the time of the later one; they are called only if future(row) was
-/// `known`.
-template <class FutureOf, class Now, class Later, class LaterTime>
-Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspace, FutureOf future, Now now,
-                     Later later, LaterTime later_time) {
-    Targets targets{{rows, workspace.folder}, {rows, workspace.folder}, {rows, workspace.folder}};
-    for (std::size_t row = 0; row < rows; ++row) {
-        const Future found = future(row);
-        targets.beyond_session += found == Future::in_a_later_session ? 1 : 0;
-        if (found != Future::known)
-            continue;
-        if (!(now(row) > 0 && later(row) > 0)) {
-            ++targets.not_positive;
-            continue;
-        }
-        const double log_return = std::log(later(row) / now(row));
-        if (spec.kind == TargetKind::direction && later(row) == now(row)) {
-            ++targets.flat;
-            continue;
-        }
-        targets.values[row] = static_cast<float>(target_value(spec.kind, log_return));
-        targets.valid[row] = 1;
-        targets.outcome_at[row] = later_time(row);
+/// The closes of the bars of sessions.
+class BarPrices {
+  public:
+    BarPrices(const BarSequence& sequence, const BarTable& bars)
+        : sequence_(sequence), close_(bars.columns().close), time_(bars.columns().time) {}
+    std::size_t size() const { return sequence_.size(); }
+    double close(std::size_t i) const { return static_cast<double>(close_[sequence_.bar(i)]); }
+    std::int64_t roll_offset(std::size_t i) const { return sequence_.roll_offset(i); }
+    std::int64_t end(std::size_t i) const { return time_[sequence_.bar(i)]; }
+    bool in_one_stretch(std::size_t i, std::size_t j) const {
+        return sequence_.session(i).stretch == sequence_.session(j).stretch;
     }
-    return targets;
+    bool in_one_session(std::size_t i, std::size_t j) const {
+        return &sequence_.session(i) == &sequence_.session(j);
+    }
+
+  private:
+    const BarSequence& sequence_;
+    std::span<const Ticks> close_;
+    std::span<const std::int64_t> time_;
+};
+
+/// later / earlier, with the earlier price shifted into the later one's contract; 0 if one of them is not
+/// above 0.
+template <class Prices>
+double price_ratio(const Prices& prices, std::size_t earlier, std::size_t later) {
+    const double now =
+        prices.close(earlier) + static_cast<double>(prices.roll_offset(later) - prices.roll_offset(earlier));
+    const double then = prices.close(later);
+    return now > 0 && then > 0 ? then / now : 0;
 }
+
+/// Root mean squares of the latest returns from one price to the next.
+template <class Prices>
+class TrailingVolatility {
+  public:
+    TrailingVolatility(const Prices& prices, TargetSpec spec, const Workspace& workspace)
+        : squares_(prices.size(), workspace.folder), counts_(prices.size(), workspace.folder) {
+        for (std::size_t i = 1; i < prices.size(); ++i) {
+            const bool usable =
+                prices.in_one_stretch(i - 1, i) && (spec.across_sessions || prices.in_one_session(i - 1, i));
+            const double ratio = usable ? price_ratio(prices, i - 1, i) : 0;
+            const double log_return = ratio > 0 ? std::log(ratio) : 0;
+            squares_[i] = squares_[i - 1] + log_return * log_return;
+            counts_[i] = counts_[i - 1] + (ratio > 0 ? 1 : 0);
+        }
+    }
+
+    /// Of the latest trailing_returns prices before and at i; 0 if they are not all there or do not vary.
+    double at(std::size_t i) const {
+        constexpr std::size_t window = TargetSpec::trailing_returns;
+        if (i < window || counts_[i] - counts_[i - window] == 0)
+            return 0;
+        return std::sqrt(std::max(0.0, squares_[i] - squares_[i - window]) /
+                         static_cast<double>(counts_[i] - counts_[i - window]));
+    }
+
+  private:
+    ScratchArray<double> squares_; ///< sum of the squared returns up to each price
+    ScratchArray<std::uint32_t> counts_;
+};
+
+/// Fills the targets of rows, one after another.
+template <class Prices>
+class TargetMaker {
+  public:
+    TargetMaker(const Prices& prices, TargetSpec spec, std::size_t rows, const Workspace& workspace)
+        : prices_(prices), spec_(spec), horizon_(spec.horizon()),
+          targets_{{rows, workspace.folder}, {rows, workspace.folder}, {rows, workspace.folder}} {
+        if (spec.kind == TargetKind::barrier)
+            trailing_.emplace(prices, spec, workspace);
+    }
+
+    /// The row was made at this price.
+    void add(std::size_t row, std::size_t position) {
+        const std::size_t last = position + horizon_;
+        if (last >= prices_.size() || !prices_.in_one_stretch(position, last))
+            return;
+        if (!spec_.across_sessions && !prices_.in_one_session(position, last)) {
+            ++targets_.beyond_session;
+            return;
+        }
+        switch (spec_.kind) {
+        case TargetKind::barrier:
+            return add_barrier(row, position);
+        case TargetKind::volatility:
+            return add_volatility(row, position);
+        default:
+            return add_return(row, position);
+        }
+    }
+    Targets take() { return std::move(targets_); }
+
+  private:
+    void set(std::size_t row, double value, std::size_t last) {
+        targets_.values[row] = static_cast<float>(value);
+        targets_.valid[row] = 1;
+        targets_.outcome_at[row] = prices_.end(last);
+    }
+
+    void add_return(std::size_t row, std::size_t position) {
+        const std::size_t last = position + horizon_;
+        const double ratio = price_ratio(prices_, position, last);
+        if (ratio == 0) {
+            ++targets_.not_positive;
+            return;
+        }
+        const double log_return = std::log(ratio);
+        constexpr double original_limit = 0.1;
+        if (spec_.kind == TargetKind::original)
+            return set(row, std::clamp(log_return, -original_limit, original_limit), last);
+        if (spec_.kind != TargetKind::direction)
+            return set(row, log_return, last);
+        if (ratio == 1 || std::abs(log_return) <= spec_.dead_band)
+            ++targets_.flat;
+        else
+            set(row, log_return > 0 ? 1 : 0, last);
+    }
+
+    void add_volatility(std::size_t row, std::size_t position) {
+        double squares = 0;
+        for (std::size_t i = position; i < position + horizon_; ++i) {
+            const double ratio = price_ratio(prices_, i, i + 1);
+            if (ratio == 0) {
+                ++targets_.not_positive;
+                return;
+            }
+            squares += std::log(ratio) * std::log(ratio);
+        }
+        set(row, std::sqrt(squares), position + horizon_);
+    }
+
+    void add_barrier(std::size_t row, std::size_t position) {
+        const double width =
+            spec_.barrier_width * trailing_->at(position) * std::sqrt(static_cast<double>(horizon_));
+        if (width == 0) {
+            ++targets_.no_past;
+            return;
+        }
+        for (std::size_t i = position + 1; i <= position + horizon_; ++i) {
+            const double ratio = price_ratio(prices_, position, i);
+            if (ratio == 0) {
+                ++targets_.not_positive;
+                return;
+            }
+            if (std::abs(ratio - 1) > width)
+                return set(row, ratio > 1 ? 1 : 0, i);
+        }
+        ++targets_.flat;
+    }
+
+    const Prices& prices_;
+    TargetSpec spec_;
+    std::size_t horizon_;
+    Targets targets_;
+    std::optional<TrailingVolatility<Prices>> trailing_;
+};
 
 std::size_t border_of(std::size_t rows, double train_split) noexcept {
     return static_cast<std::size_t>(static_cast<double>(rows) * train_split);
@@ -84,65 +221,38 @@ void keep_rows_with_target(FeatureMatrix& matrix, Targets& targets, const Worksp
         }
     std::fill_n(targets.valid.begin(), kept, std::uint8_t{1});
     targets.values.truncate(kept);
-    targets.outcome_at.truncate(kept);
     targets.valid.truncate(kept);
+    targets.outcome_at.truncate(kept);
 }
 
 Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSummary> sessions,
                         TargetSpec spec) {
     check_spec(spec);
-    const std::size_t horizon = spec.horizon();
     if (std::any_of(matrix.source.begin(), matrix.source.end(),
                     [&](std::size_t s) { return s >= sessions.size(); }))
         throw internal_error("the feature matrix does not belong to these sessions");
-    const auto now = [&](std::size_t row) -> const SessionSummary& { return sessions[matrix.source[row]]; };
-    const auto later = [&](std::size_t row) -> const SessionSummary& {
-        return sessions[matrix.source[row] + horizon];
-    };
-    return make_targets(
-        matrix.rows(), spec, {},
-        [&](std::size_t row) {
-            const bool known =
-                matrix.source[row] + horizon < sessions.size() && now(row).stretch == later(row).stretch;
-            return known ? Future::known : Future::unknown;
-        },
-        [&](std::size_t row) {
-            return static_cast<double>(now(row).close + later(row).roll_offset - now(row).roll_offset);
-        },
-        [&](std::size_t row) { return static_cast<double>(later(row).close); },
-        [&](std::size_t row) { return later(row).end_time; });
+    const SessionPrices prices(sessions);
+    TargetMaker maker(prices, spec, matrix.rows(), {});
+    for (std::size_t row = 0; row < matrix.rows(); ++row)
+        maker.add(row, matrix.source[row]);
+    return maker.take();
 }
 
 Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span<const Session> sessions,
                     TargetSpec spec, const Workspace& workspace) {
     check_spec(spec);
-    const std::size_t horizon = spec.horizon();
     const BarSequence sequence(bars, sessions, workspace);
-    std::size_t position = 0; // position of the row of the last call
-    const auto find = [&](std::size_t row) {
+    const BarPrices prices(sequence, bars);
+    TargetMaker maker(prices, spec, matrix.rows(), workspace);
+    std::size_t position = 0;
+    for (std::size_t row = 0; row < matrix.rows(); ++row) {
         while (position < sequence.size() && sequence.bar(position) != matrix.source[row])
             ++position;
         if (position == sequence.size())
             throw internal_error("the feature matrix does not belong to these bars");
-    };
-    const auto close = bars.columns().close;
-    return make_targets(
-        matrix.rows(), spec, workspace,
-        [&](std::size_t row) {
-            find(row);
-            if (position + horizon >= sequence.size() ||
-                sequence.session(position).stretch != sequence.session(position + horizon).stretch)
-                return Future::unknown;
-            const bool same = &sequence.session(position) == &sequence.session(position + horizon);
-            return same || spec.across_sessions ? Future::known : Future::in_a_later_session;
-        },
-        [&](std::size_t) {
-            const std::int64_t gap =
-                sequence.roll_offset(position + horizon) - sequence.roll_offset(position);
-            return static_cast<double>(close[sequence.bar(position)] + gap);
-        },
-        [&](std::size_t) { return static_cast<double>(close[sequence.bar(position + horizon)]); },
-        [&](std::size_t) { return bars.columns().time[sequence.bar(position + horizon)]; });
+        maker.add(row, position);
+    }
+    return maker.take();
 }
 
 bool can_be_split(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,

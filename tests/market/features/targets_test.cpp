@@ -1,12 +1,16 @@
 #include "features/feature_testing.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
 #include <rekindle/market/features.h>
 #include <rekindle/market/targets.h>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <filesystem>
+#include <numeric>
 
 namespace rekindle::market {
 namespace {
@@ -83,6 +87,79 @@ TEST(Targets, NonPositivePriceHasNoLogarithm) {
     EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{0, 0, 1}));
     EXPECT_EQ(targets.not_positive, 2u);
     EXPECT_FLOAT_EQ(targets.values[2], static_cast<float>(std::log(2.0)));
+}
+
+TEST(Targets, BarriersAreTouchedWhereMlfinpySays) {
+    const auto path = std::filesystem::path(REKINDLE_TEST_DATA) / "features" / "barriers.json";
+    std::size_t touched = 0, untouched = 0;
+    for (const auto& golden : nlohmann::json::parse(read_file(path))) {
+        const std::vector<std::int64_t> closes = golden.at("closes");
+        std::vector<std::size_t> rows(closes.size());
+        std::iota(rows.begin(), rows.end(), std::size_t{0});
+        TargetCase c = make_case(closes, std::vector<std::int64_t>(closes.size()), rows);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            c.sessions[i].end_time = static_cast<std::int64_t>(i);
+        TargetSpec spec{TargetKind::barrier, golden.at("bars").get<std::size_t>()};
+        spec.barrier_width = golden.at("width");
+        const Targets targets = session_targets(c.matrix, c.sessions, spec);
+        EXPECT_EQ(targets.no_past, TargetSpec::trailing_returns);
+        for (std::size_t i = 0; i < golden.at("rows").size(); ++i) {
+            const std::size_t row = golden.at("rows")[i];
+            const int label = golden.at("labels")[i];
+            ASSERT_EQ(targets.valid[row], label != 0) << "row " << row;
+            if (label == 0) {
+                ++untouched;
+                continue;
+            }
+            ++touched;
+            EXPECT_EQ(targets.values[row], label > 0 ? 1 : 0) << "row " << row;
+            EXPECT_EQ(targets.outcome_at[row], golden.at("ends")[i].get<std::int64_t>()) << "row " << row;
+        }
+    }
+    EXPECT_GT(touched, 100U);
+    EXPECT_GT(untouched, 30U);
+}
+
+TEST(Targets, BarriersDependOnNothingLater) {
+    std::vector<std::int64_t> closes(150);
+    for (std::size_t i = 0; i < closes.size(); ++i)
+        closes[i] = 1000 + static_cast<std::int64_t>(i * 37 % 23);
+    std::vector<std::size_t> rows(closes.size());
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    const std::vector<std::int64_t> offsets(closes.size());
+    const TargetSpec spec{TargetKind::barrier, 6};
+    const TargetCase all = make_case(closes, offsets, rows);
+    const Targets expected = session_targets(all.matrix, all.sessions, spec);
+    for (std::size_t i = 110; i < closes.size(); ++i)
+        closes[i] *= 3;
+    const TargetCase changed = make_case(closes, offsets, rows);
+    const Targets targets = session_targets(changed.matrix, changed.sessions, spec);
+    for (std::size_t row = 0; row + 6 < 110; ++row) {
+        EXPECT_EQ(targets.valid[row], expected.valid[row]);
+        EXPECT_EQ(targets.values[row], expected.values[row]);
+    }
+}
+
+TEST(Targets, VolatilityIsTheRootOfTheSumOfSquaredReturns) {
+    const TargetCase c = make_case({1000, 1010, 1125, 1120}, {0, 0, 100, 100}, {0, 1, 2});
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::volatility, 2});
+    const double first = std::log(1010.0 / 1000), second = std::log(1125.0 / 1110),
+                 third = std::log(1120.0 / 1125);
+    EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::hypot(first, second)));
+    EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::hypot(second, third)));
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{1, 1, 0}));
+}
+
+TEST(Targets, MovesWithinTheDeadBandHaveNoDirection) {
+    const TargetCase c = make_case({1000, 1001, 1003, 1000, 999}, {0, 0, 0, 0, 0}, {0, 1, 2, 3});
+    TargetSpec spec{TargetKind::direction};
+    spec.dead_band = 0.0015;
+    const Targets targets = session_targets(c.matrix, c.sessions, spec);
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{0, 1, 1, 0}));
+    EXPECT_EQ(targets.values, (std::vector<float>{0, 1, 0, 0}));
+    EXPECT_EQ(targets.flat, 2U);
+    spec.dead_band = -1;
+    EXPECT_THROW(session_targets(c.matrix, c.sessions, spec), Error);
 }
 
 /// Brute force: visits the bars of the sessions' contracts one by one.

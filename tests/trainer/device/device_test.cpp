@@ -4,9 +4,9 @@
 #include "../run_fixture.h"
 #include "device/device_parts.h"
 #include "fit/memory.h"
-#include "fit/network.h"
 
 #include <rekindle/runtime/device.h>
+#include <rekindle/trainer/network.h>
 
 #include <cmath>
 #include <cstdlib>

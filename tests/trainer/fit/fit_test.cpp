@@ -1,9 +1,9 @@
 #include "../run_fixture.h"
-#include "fit/row_orders.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/trainer/fit.h>
+#include <rekindle/trainer/row_orders.h>
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,8 @@
 
 #include <rekindle/trainer/predict.h>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <sstream>
 
@@ -110,17 +112,36 @@ TEST_F(PopulationRunTest, ResumesBitForBitWithAnyNumberOfThreads) {
     EXPECT_TRUE(contains(error, "population")) << error;
 }
 
-TEST_F(PopulationRunTest, PredictionComesFromTheBestNetwork) {
+TEST_F(PopulationRunTest, PredictionIsTheMeanOfTheNetworks) {
     const TrainOutcome outcome = run(settings());
-    TrainConfig one = settings();
-    one.population = 1;
-    one.seed =
-        Json::parse(read_file(outcome.run_folder / "best_model_metadata.json")).at("rekindle").at("seed");
     NullProgressSink progress;
-    const auto value = [&](const fs::path& run_folder) {
-        return predict({run_folder, {}, {}, {}}, progress, CancellationToken()).value;
+    const auto prediction_of = [&](const fs::path& model) {
+        return predict({model, {}, {}, {}}, progress, CancellationToken());
     };
-    EXPECT_EQ(value(outcome.run_folder), value(run(one).run_folder));
+    const Prediction mean = prediction_of(outcome.run_folder);
+    ASSERT_EQ(mean.networks, static_cast<std::size_t>(settings().population));
+    std::vector<double> values;
+    for (std::int64_t n = 0; n < settings().population; ++n) {
+        TrainConfig one = settings();
+        one.population = 1;
+        one.seed += n;
+        values.push_back(prediction_of(run(one).run_folder).value);
+    }
+    double sum = 0, squares = 0;
+    for (const double value : values)
+        sum += value;
+    const auto count = static_cast<double>(values.size());
+    for (const double value : values)
+        squares += (value - sum / count) * (value - sum / count);
+    EXPECT_NEAR(mean.value, sum / count, 1e-12);
+    EXPECT_NEAR(mean.spread, std::sqrt(squares / count), 1e-12);
+    const auto lines = describe(mean);
+    EXPECT_TRUE(std::ranges::any_of(lines, [](const std::string& line) {
+        return line.starts_with("Mean of ") && line.find("standard deviation") != std::string::npos;
+    }));
+    const Prediction best = prediction_of(outcome.run_folder / "best_model.safetensors");
+    EXPECT_EQ(best.networks, 1U);
+    EXPECT_TRUE(std::ranges::find(values, best.value) != values.end()) << "one of the networks";
 }
 
 TEST(Quartiles, MatchNumPy) {
@@ -150,11 +171,12 @@ TEST(PopulationReport, BestIsTheLowestLossAndTheHighestAccuracy) {
     const mlp::OptimizerSpec optimizer;
     const DeviceUse device;
     const Evaluation evaluation;
+    const std::optional<ForecastRecord> forecasts;
     const std::optional<PopulationScores> scores = score_population(fit, evaluation);
     const std::vector<double> predicted;
     const std::vector<std::string> notes;
-    const TrainedRun run{config, data,   set,        model,     optimizer, device,
-                         fit,    scores, evaluation, predicted, notes,     {}};
+    const TrainedRun run{config, data,       set,       model,     optimizer, device, fit,
+                         scores, evaluation, forecasts, predicted, notes,     {}};
     const ReportSection section = population_section(run, "MSE");
     std::vector<double> best;
     for (const Chart& chart : section.charts)

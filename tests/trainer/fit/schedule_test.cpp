@@ -3,7 +3,8 @@
 #include "fit/checkpoint_schedule.h"
 #include "fit/epoch_figures.h"
 #include "fit/member_progress.h"
-#include "fit/slice_length.h"
+
+#include <rekindle/trainer/slice_length.h>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 /// Where a prediction starts, and for which instrument.
 
 #include "../run_fixture.h"
-#include "dataset/instrument.h"
 
 #include <rekindle/market/clock.h>
+#include <rekindle/trainer/instrument.h>
 #include <rekindle/trainer/predict.h>
 
 #include <contract_names.h>

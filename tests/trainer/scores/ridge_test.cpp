@@ -1,8 +1,8 @@
 /// Ridge regression against scikit-learn, and what it means for the verdict.
 
 #include "../run_fixture.h"
-#include "scores/ridge.h"
 
+#include <rekindle/trainer/ridge.h>
 #include <rekindle/trainer/scores.h>
 
 #include <cmath>

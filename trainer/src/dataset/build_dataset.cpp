@@ -9,39 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
+#include <string_view>
 
 namespace rekindle::trainer {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double std_of(std::span<const float> values) {
-    double sum = 0, squares = 0;
-    for (const float value : values)
-        sum += value;
-    const double mean = sum / static_cast<double>(values.size());
-    for (const float value : values)
-        squares += (value - mean) * (value - mean);
-    return std::sqrt(squares / static_cast<double>(values.size()));
-}
-
-/// Sets the share of rises and the scale of the targets. Precondition: targets and split are set.
-void describe_targets(Dataset& set) {
-    const auto train = std::span(set.targets.values)
-                           .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
-    const float flat = set.meaning.is_probability() ? 0.5f : 0.0f;
-    const auto rises = std::count_if(train.begin(), train.end(), [&](float v) { return v > flat; });
-    const auto falls = std::count_if(train.begin(), train.end(), [&](float v) { return v < flat; });
-    set.training_share_up =
-        rises + falls > 0 ? static_cast<double>(rises) / static_cast<double>(rises + falls) : 0.5;
-    const bool returns = set.meaning.kind == market::TargetKind::next_return ||
-                         set.meaning.kind == market::TargetKind::bar_return;
-    if (const double std_dev = returns ? std_of(train) : 1; std_dev > 0)
-        set.meaning.scale = std_dev;
-}
 
 ScratchArray<float> network_targets(const Dataset& set, const Workspace& workspace) {
     ScratchArray<float> targets(set.split.validation_end, workspace.folder);
@@ -75,6 +50,14 @@ std::optional<std::size_t> rows_missing(std::size_t rows, const TrainConfig& con
     return std::nullopt;
 }
 
+/// Why a row that is counted as flat has no target.
+std::string_view reason_of_flat(const TargetMeaning& meaning) {
+    if (meaning.kind == market::TargetKind::barrier)
+        return "the price reached neither barrier";
+    return meaning.dead_band > 0 ? "the price hardly moved, so there is no direction to learn"
+                                 : "the price did not move, so there is no direction to learn";
+}
+
 /// Throws Error (usage) if the instrument has too few rows. `notes` are those of its features.
 void require_rows(const market::Targets& targets, const std::vector<std::string>& notes,
                   const TrainConfig& config, const market::TargetSpec& spec, const MarketData& data) {
@@ -92,8 +75,9 @@ void require_rows(const market::Targets& targets, const std::vector<std::string>
                             counted(static_cast<std::int64_t>(targets.beyond_session), "row"),
                             targets.beyond_session == 1 ? "it" : "them");
     if (targets.flat > 0)
-        hint += fmt::format(" {} no direction, because the price did not move.",
-                            counted(static_cast<std::int64_t>(targets.flat), "row has", "rows have"));
+        hint += fmt::format(" {} no target: {}.",
+                            counted(static_cast<std::int64_t>(targets.flat), "row has", "rows have"),
+                            reason_of_flat(target_meaning(config)));
     for (const std::string& note : notes)
         hint += "\n  " + note;
     throw usage_error(fmt::format("only {} with all features and a known outcome {} left from {}",
@@ -105,13 +89,8 @@ void require_rows(const market::Targets& targets, const std::vector<std::string>
         .hint(std::move(hint));
 }
 
-market::Targets targets_of(const market::FeatureMatrix& matrix, const MarketData& data,
-                           const market::TargetSpec& spec, bool by_bar, const Workspace& workspace) {
-    return by_bar ? market::bar_targets(matrix, data.read.bars, data.plan.sessions, spec, workspace)
-                  : market::session_targets(matrix, data.summaries, spec);
-}
-
-void note_missing_targets(const market::Targets& targets, ProgressSink& progress) {
+void note_missing_targets(const market::Targets& targets, const TargetMeaning& meaning,
+                          ProgressSink& progress) {
     if (targets.beyond_session > 0)
         progress.info(fmt::format(
             "{} omitted: the target is beyond the end of the session (--across-sessions keeps such rows)",
@@ -121,20 +100,34 @@ void note_missing_targets(const market::Targets& targets, ProgressSink& progress
             "{} omitted: a close is not above zero, and the target is the logarithm of a ratio of closes",
             counted(static_cast<std::int64_t>(targets.not_positive), "row is", "rows are")));
     if (targets.flat > 0)
-        progress.info(fmt::format("{} omitted: the price did not move, so there is no direction to learn",
-                                  counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are")));
+        progress.info(fmt::format("{} omitted: {}",
+                                  counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are"),
+                                  reason_of_flat(meaning)));
+    if (targets.no_past > 0)
+        progress.info(
+            fmt::format("{} omitted: fewer than {} earlier returns are known, from which the barriers "
+                        "follow",
+                        counted(static_cast<std::int64_t>(targets.no_past), "row is", "rows are"),
+                        market::TargetSpec::trailing_returns));
 }
 } // namespace
+
+market::Targets build_targets(const TargetMeaning& meaning, const market::FeatureMatrix& matrix,
+                              const MarketData& data, const Workspace& workspace) {
+    const market::TargetSpec spec = target_spec(meaning);
+    return meaning.per_bar ? market::bar_targets(matrix, data.read.bars, data.plan.sessions, spec, workspace)
+                           : market::session_targets(matrix, data.summaries, spec);
+}
 
 std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span<const MarketData> markets,
                                             ThreadPool& pool, ProgressSink& progress,
                                             const Workspace& workspace,
                                             std::span<const std::string> features) {
     const TargetMeaning meaning = target_meaning(config);
-    const market::TargetSpec spec{meaning.kind, meaning.horizon, meaning.across_sessions};
+    const market::TargetSpec spec = target_spec(meaning);
     std::vector<market::Targets> targets(markets.size());
     const auto enough = [&](std::size_t i, const market::FeatureMatrix& matrix) {
-        targets[i] = targets_of(matrix, markets[i], spec, meaning.per_bar, workspace);
+        targets[i] = build_targets(meaning, matrix, markets[i], workspace);
         return enough_rows(targets[i].usable_rows(), config, spec);
     };
     std::vector<market::FeatureMatrix> matrices;
@@ -148,7 +141,7 @@ std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span
     std::vector<market::LabeledRows> rows;
     for (std::size_t i = 0; i < markets.size(); ++i) {
         require_rows(targets[i], matrices[i].notes, config, spec, markets[i]);
-        note_missing_targets(targets[i], progress);
+        note_missing_targets(targets[i], meaning, progress);
         rows.push_back(market::label_rows(std::move(matrices[i]), std::move(targets[i]), markets[i].ends,
                                           meaning.horizon, workspace));
     }
@@ -182,9 +175,14 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
                      : market::Scaler::fit(set.matrix, set.split.train(), config.scaler, pool, workspace);
     ScratchArray<float> scaled = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
     set.matrix.values = {};
-    describe_targets(set);
-    if (inputs && inputs->scaler)
+    const auto training = std::span(set.targets.values)
+                              .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
+    set.training_share_up = share_of_rises(set.meaning, training);
+    set_scale(set.meaning, training);
+    if (inputs && inputs->scaler) {
         set.meaning.scale = inputs->target_scale;
+        set.meaning.center = inputs->target_center;
+    }
     set.rows =
         std::make_shared<const NetworkRows>(NetworkRows{std::move(scaled), network_targets(set, workspace)});
     for (const std::string& note : set.matrix.notes)

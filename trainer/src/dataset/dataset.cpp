@@ -9,13 +9,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace rekindle::trainer {
 
 namespace {
 
 mlp::LossSpec choose_loss(const TrainConfig& config, market::TargetKind kind) {
-    const bool probability = kind == market::TargetKind::direction || kind == market::TargetKind::original;
+    const bool probability = kind == market::TargetKind::direction || kind == market::TargetKind::original ||
+                             kind == market::TargetKind::barrier;
     mlp::LossSpec loss;
     loss.huber_delta = config.huber_delta;
     loss.kind = probability ? mlp::LossSpec::Kind::bce_with_logits : mlp::LossSpec::Kind::mse;
@@ -35,6 +37,21 @@ mlp::LossSpec choose_loss(const TrainConfig& config, market::TargetKind kind) {
     return loss;
 }
 
+double std_of(std::span<const float> values) {
+    double sum = 0, squares = 0;
+    for (const float value : values)
+        sum += value;
+    const double mean = sum / static_cast<double>(values.size());
+    for (const float value : values)
+        squares += (value - mean) * (value - mean);
+    return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+/// What a row is, as the target's name calls it.
+const char* row_word(const TargetMeaning& meaning) {
+    return meaning.per_bar ? "bar" : meaning.weekly ? "week" : "session";
+}
+
 /// Rows [begin, end) of the set.
 mlp::Samples samples_of(const Dataset& set, std::size_t begin, std::size_t end) {
     const std::size_t stride = set.matrix.columns();
@@ -45,22 +62,29 @@ mlp::Samples samples_of(const Dataset& set, std::size_t begin, std::size_t end) 
 } // namespace
 
 double TargetMeaning::up_threshold() const noexcept {
-    return kind == market::TargetKind::direction || kind == market::TargetKind::original ? 0.5 : 0.0;
+    return is_probability() || kind == market::TargetKind::original ? 0.5 : 0.0;
 }
 
 std::string TargetMeaning::text() const {
-    const std::string span = horizon == 1
-                                 ? fmt::format("the next {}", per_bar ? "bar" : "session")
-                                 : fmt::format("the next {} {}", horizon, per_bar ? "bars" : "sessions");
+    const std::string span = horizon == 1 ? fmt::format("the next {}", row_word(*this))
+                                          : fmt::format("the next {} {}s", horizon, row_word(*this));
     const char* limit = per_bar && !across_sessions ? " of the session" : "";
     if (kind == market::TargetKind::direction)
-        return fmt::format("direction of {}{}, close to close", span, limit);
+        return fmt::format("direction of {}{}, close to close{}", span, limit,
+                           dead_band > 0 ? fmt::format(", beyond ±{:g} %", 100 * dead_band) : "");
+    if (kind == market::TargetKind::barrier)
+        return fmt::format("first barrier within {}{}", span, limit);
+    if (kind == market::TargetKind::volatility)
+        return fmt::format("realized volatility of {}{}", span, limit);
     return fmt::format("log return of {}{}, close to close", span, limit);
 }
 
 std::string TargetMeaning::previous_text() const {
-    const char* row = per_bar ? "bar" : "session";
-    const char* what = is_probability() ? "direction" : "return";
+    const char* row = row_word(*this);
+    const char* what = kind == market::TargetKind::barrier      ? "barrier"
+                       : kind == market::TargetKind::direction  ? "direction"
+                       : kind == market::TargetKind::volatility ? "volatility"
+                                                                : "return";
     return horizon == 1 ? fmt::format("the last {}'s {}", row, what)
                         : fmt::format("the last {}-{} {}", horizon, row, what);
 }
@@ -68,11 +92,12 @@ std::string TargetMeaning::previous_text() const {
 double TargetMeaning::network_target(double target) const noexcept {
     switch (kind) {
     case market::TargetKind::direction:
+    case market::TargetKind::barrier:
         return target;
     case market::TargetKind::original:
         return market::original_probability(target);
     default:
-        return target / scale;
+        return (target - center) / scale;
     }
 }
 
@@ -80,12 +105,43 @@ double TargetMeaning::value(double raw_output) const noexcept {
     const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
     switch (kind) {
     case market::TargetKind::direction:
+    case market::TargetKind::barrier:
         return sigmoid(raw_output);
     case market::TargetKind::original:
         return 2 * sigmoid(raw_output) - 1;
     default:
-        return raw_output * scale;
+        return raw_output * scale + center;
     }
+}
+
+double TargetMeaning::outcome(double network_target) const noexcept {
+    switch (kind) {
+    case market::TargetKind::direction:
+    case market::TargetKind::barrier:
+        return network_target;
+    case market::TargetKind::original:
+        return 2 * network_target - 1;
+    default:
+        return network_target * scale + center;
+    }
+}
+
+void set_scale(TargetMeaning& meaning, std::span<const float> targets) {
+    const bool volatility = meaning.kind == market::TargetKind::volatility;
+    const bool scaled = volatility || meaning.kind == market::TargetKind::next_return ||
+                        meaning.kind == market::TargetKind::bar_return;
+    if (volatility)
+        meaning.center =
+            std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
+    if (const double std_dev = scaled ? std_of(targets) : 1; std_dev > 0)
+        meaning.scale = std_dev;
+}
+
+double share_of_rises(const TargetMeaning& meaning, std::span<const float> targets) {
+    const float flat = meaning.is_probability() ? 0.5f : 0.0f;
+    const auto rises = std::count_if(targets.begin(), targets.end(), [&](float v) { return v > flat; });
+    const auto falls = std::count_if(targets.begin(), targets.end(), [&](float v) { return v < flat; });
+    return rises + falls > 0 ? static_cast<double>(rises) / static_cast<double>(rises + falls) : 0.5;
 }
 
 mlp::Samples Dataset::train() const {
@@ -106,22 +162,50 @@ std::vector<double> Dataset::validation_targets() const {
             targets.values.begin() + static_cast<std::ptrdiff_t>(split.validation_end)};
 }
 
+double Dataset::training_mean() const {
+    if (meaning.is_probability())
+        return training_share_up;
+    double sum = 0;
+    for (std::size_t row = split.train_begin; row < split.train_end; ++row)
+        sum += static_cast<double>(targets.values[row]);
+    return sum / static_cast<double>(split.train_end - split.train_begin);
+}
+
 Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder) {
     if (config.chunk_size == 0)
         return {};
     return {folder, static_cast<std::size_t>(config.chunk_size)};
 }
 
+bool looks_at_bars(market::TargetKind target, bool by_bar) noexcept {
+    switch (target) {
+    case market::TargetKind::bar_return:
+    case market::TargetKind::barrier:
+    case market::TargetKind::volatility:
+        return true;
+    case market::TargetKind::direction:
+        return by_bar;
+    default:
+        return false;
+    }
+}
+
+market::TargetSpec target_spec(const TargetMeaning& meaning) {
+    return {meaning.kind, meaning.horizon, meaning.across_sessions, meaning.dead_band, meaning.barrier_width};
+}
+
 TargetMeaning target_meaning(const TrainConfig& config) {
     TargetMeaning meaning;
     meaning.per_bar = per_bar(config);
+    meaning.weekly = !meaning.per_bar && config.session_length == market::SessionLength::week;
     meaning.across_sessions = !meaning.per_bar || config.across_sessions;
     meaning.kind = config.target;
     if (config.target == market::TargetKind::next_return && config.compat == Compat::original)
         meaning.kind = market::TargetKind::original;
-    const bool ahead = config.target == market::TargetKind::bar_return ||
-                       (config.target == market::TargetKind::direction && meaning.per_bar);
-    meaning.horizon = ahead ? static_cast<std::size_t>(config.target_bars) : 1;
+    meaning.horizon =
+        looks_at_bars(config.target, meaning.per_bar) ? static_cast<std::size_t>(config.target_bars) : 1;
+    meaning.dead_band = config.target == market::TargetKind::direction ? config.dead_band / 100 : 0;
+    meaning.barrier_width = config.barrier_width;
     meaning.loss = choose_loss(config, meaning.kind);
     return meaning;
 }
@@ -138,10 +222,12 @@ std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeanin
 }
 
 namespace {
-constexpr std::array<std::pair<market::TargetKind, const char*>, 4> kind_names{
+constexpr std::array<std::pair<market::TargetKind, const char*>, 6> kind_names{
     {{market::TargetKind::next_return, "return"},
      {market::TargetKind::direction, "direction"},
      {market::TargetKind::bar_return, "bar-return"},
+     {market::TargetKind::barrier, "barrier"},
+     {market::TargetKind::volatility, "volatility"},
      {market::TargetKind::original, "original"}}};
 constexpr std::array<std::pair<mlp::LossSpec::Kind, const char*>, 4> loss_names{
     {{mlp::LossSpec::Kind::mse, "mse"},
@@ -169,7 +255,11 @@ void to_json(nlohmann::ordered_json& json, const TargetMeaning& m) {
     json = {{"kind", stored_name(kind_names, m.kind)},
             {"horizon", m.horizon},
             {"per_bar", m.per_bar},
+            {"weekly", m.weekly},
             {"across_sessions", m.across_sessions},
+            {"dead_band", m.dead_band},
+            {"barrier_width", m.barrier_width},
+            {"center", m.center},
             {"scale", m.scale},
             {"loss", stored_name(loss_names, m.loss.kind)},
             {"huber_delta", m.loss.huber_delta},
@@ -180,7 +270,11 @@ void from_json(const nlohmann::ordered_json& json, TargetMeaning& m) {
     m.kind = kind_of(kind_names, json.at("kind"));
     m.horizon = json.at("horizon");
     m.per_bar = json.at("per_bar");
+    m.weekly = json.value("weekly", false);                  // older runs did not record it
     m.across_sessions = json.value("across_sessions", true); // older runs did not record it
+    m.dead_band = json.value("dead_band", 0.0);              // older runs have none of these three
+    m.barrier_width = json.value("barrier_width", 1.0);
+    m.center = json.value("center", 0.0);
     m.scale = json.at("scale");
     m.loss.kind = kind_of(loss_names, json.at("loss"));
     m.loss.huber_delta = json.at("huber_delta");

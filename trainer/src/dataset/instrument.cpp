@@ -1,10 +1,9 @@
-#include "instrument.h"
-
 #include "median.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/contract_identity.h>
+#include <rekindle/trainer/instrument.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -121,6 +121,17 @@ std::string instrument_title(const Instrument& instrument) {
         count > listed ? fmt::format("{} and {}", instrument.files.front(), counted(count - 1, "more file"))
                        : fmt::format("{}", fmt::join(instrument.files, ", "));
     return names.empty() ? files : fmt::format("{} ({})", fmt::join(names, ", "), files);
+}
+
+std::string instrument_name(const Instrument& instrument) {
+    if (instrument.names.empty())
+        return std::filesystem::path(instrument.files.front()).stem().string();
+    std::string text;
+    for (const std::string& name : instrument.names) {
+        const market::ContractIdentity identity = market::identify_contract(name);
+        text += (text.empty() ? "" : "+") + (identity.has_month ? identity.instrument : name);
+    }
+    return text;
 }
 
 Instrument instrument_of(const MarketData& data) {

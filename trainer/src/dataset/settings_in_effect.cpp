@@ -42,10 +42,10 @@ std::vector<SettingWithoutEffect> settings_without_effect(const TrainConfig& con
         if (without_effect)
             found.push_back({key, reason});
     };
-    const bool looks_at_bars = config.target == market::TargetKind::bar_return ||
-                               (config.target == market::TargetKind::direction && meaning.per_bar);
-    add("target_bars", !looks_at_bars,
+    add("target_bars", !looks_at_bars(config.target, meaning.per_bar),
         meaning.per_bar ? "the target looks one bar ahead" : "the target looks one session ahead");
+    add("dead_band", config.target != market::TargetKind::direction, "the target is not direction");
+    add("barrier_width", config.target != market::TargetKind::barrier, "the target is not barrier");
     add("across_sessions", !meaning.per_bar, "a row is a session, not a bar");
     add("dropout_rate", config.model.empty() && config.hidden_layers.size() < 2,
         "the first hidden layer has no dropout");

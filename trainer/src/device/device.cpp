@@ -1,12 +1,11 @@
-#include "device.h"
-
 #include "device_parts.h"
 #include "fit/memory.h"
-#include "runtime_error.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/mlp/engine.h>
+#include <rekindle/trainer/device.h>
+#include <rekindle/trainer/runtime_error.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -123,10 +122,10 @@ void DeviceChoice::start_search(const TrainConfig& config, ProgressSink& progres
         return;
     }
     found_ = std::async(std::launch::async, [] {
-        Found found;
-        found.devices = runtime::list_devices(&found.reason);
-        return found;
-    });
+                 Found found;
+                 found.devices = runtime::list_devices(&found.reason);
+                 return found;
+             }).share();
 }
 
 void DeviceChoice::select_named_devices(const TrainConfig& config, ProgressSink& progress) {

@@ -1,8 +1,7 @@
-#include "runtime_error.h"
-
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/trainer/device_name.h>
+#include <rekindle/trainer/runtime_error.h>
 
 #include <fmt/format.h>
 

@@ -1,10 +1,9 @@
 #pragma once
 /// Populations on GPUs: opens devices, refuses jobs with the reason, spreads members by speed.
 
-#include "training_job.h"
-
 #include <rekindle/mlp/population.h>
 #include <rekindle/runtime/device.h>
+#include <rekindle/trainer/training_job.h>
 
 #include <cstddef>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 /// device.json of a run folder: where each session of the run trained.
 
-#include "device.h"
+#include <rekindle/trainer/device.h>
 
 #include <filesystem>
 

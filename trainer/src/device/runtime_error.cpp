@@ -1,7 +1,6 @@
-#include "runtime_error.h"
-
 #include <rekindle/base/error.h>
 #include <rekindle/runtime/error.h>
+#include <rekindle/trainer/runtime_error.h>
 
 namespace rekindle::trainer {
 

@@ -2,11 +2,11 @@
 /// Trains a group of networks through an epoch, slice by slice.
 
 #include "member_progress.h"
-#include "row_orders.h"
-#include "slice_length.h"
 
 #include <rekindle/mlp/population.h>
 #include <rekindle/trainer/checkpoint.h>
+#include <rekindle/trainer/row_orders.h>
+#include <rekindle/trainer/slice_length.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,8 @@
 #include "memory.h"
 
-#include "network.h"
-
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/trainer/network.h>
 
 #include <fmt/format.h>
 

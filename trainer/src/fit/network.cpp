@@ -1,8 +1,9 @@
-#include "network.h"
+#include "formats/file_kind.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/trainer/network.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -57,8 +58,13 @@ void require_sizes(const mlp::ModelDescription& model, std::size_t inputs, const
 }
 
 mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads) {
+    return training_spec(config, set.meaning, set.split.train_end - set.split.train_begin, threads);
+}
+
+mlp::TrainingSpec training_spec(const TrainConfig& config, const TargetMeaning& meaning,
+                                std::uint64_t training_rows, std::size_t threads) {
     mlp::TrainingSpec spec;
-    spec.loss = set.meaning.loss;
+    spec.loss = meaning.loss;
     spec.optimizer.kind = config.optimizer;
     spec.optimizer.learning_rate = config.learning_rate;
     spec.optimizer.weight_decay = config.weight_decay;
@@ -67,9 +73,8 @@ mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, s
     spec.schedule.plateau_patience = static_cast<int>(config.plateau_patience);
     spec.schedule.warmup_steps = static_cast<std::uint64_t>(config.warmup_steps);
     spec.accumulation_steps = static_cast<std::size_t>(config.gradient_accumulation_steps);
-    const std::uint64_t rows = set.split.train_end - set.split.train_begin;
     const auto batch = static_cast<std::uint64_t>(config.batch_size);
-    const std::uint64_t batches = (rows + batch - 1) / batch;
+    const std::uint64_t batches = (training_rows + batch - 1) / batch;
     spec.schedule.total_steps = static_cast<std::uint64_t>(config.epochs) *
                                 ((batches + spec.accumulation_steps - 1) / spec.accumulation_steps);
     spec.clip_norm = config.clip_norm;

@@ -1,6 +1,5 @@
-#include "row_orders.h"
-
 #include <rekindle/base/philox.h>
+#include <rekindle/trainer/row_orders.h>
 
 #include <algorithm>
 #include <numeric>

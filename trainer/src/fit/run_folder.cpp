@@ -25,15 +25,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* config_name = "config.json";
-
 /// The newest run folder in `folder`, or an empty path.
-fs::path newest_run(const fs::path& folder) {
+fs::path newest_run(const fs::path& folder, RunKind kind) {
     fs::path newest;
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(folder, code))
-        if (entry.path().filename().string().starts_with("train_") &&
-            fs::exists(entry.path() / config_name, code))
+        if (entry.path().filename().string().starts_with(kind.prefix) &&
+            fs::exists(entry.path() / kind.config_name, code))
             newest = std::max(newest, entry.path());
     return newest;
 }
@@ -53,11 +51,11 @@ FileDescriptor lock_folder(const fs::path& folder) {
 }
 
 /// Removes folders that killed processes had prepared: nobody holds their lock.
-void remove_abandoned(const fs::path& output) {
+void remove_abandoned(const fs::path& output, RunKind kind) {
     std::error_code ignored; // what cannot be removed is hidden and harmless
     for (const auto& entry : fs::directory_iterator(output, ignored)) {
         const std::string name = entry.path().filename().string();
-        if (!name.starts_with(".train_") || !name.ends_with(hidden_suffix))
+        if (!name.starts_with(fmt::format(".{}", kind.prefix)) || !name.ends_with(hidden_suffix))
             continue;
         if (const FileDescriptor lock = lock_folder(entry.path()))
             fs::remove_all(entry.path(), ignored);
@@ -65,10 +63,10 @@ void remove_abandoned(const fs::path& output) {
 }
 
 /// Creates a folder that no other process uses.
-fs::path new_hidden_folder(const fs::path& output, const std::string& timestamp) {
+fs::path new_hidden_folder(const fs::path& output, RunKind kind, const std::string& timestamp) {
     for (int number = 1;; ++number) {
         fs::path hidden =
-            output / fmt::format(".train_{}_{}_{}{}", timestamp, ::getpid(), number, hidden_suffix);
+            output / fmt::format(".{}{}_{}_{}{}", kind.prefix, timestamp, ::getpid(), number, hidden_suffix);
         if (::mkdir(hidden.c_str(), 0777) == 0)
             return hidden;
         if (errno != EEXIST)
@@ -88,12 +86,12 @@ std::string timestamp_now() {
                        local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-RunFolder::RunFolder(fs::path path, std::string timestamp, bool published)
-    : path_(std::move(path)), timestamp_(std::move(timestamp)), published_(published) {}
+RunFolder::RunFolder(fs::path path, std::string timestamp, bool published, RunKind kind)
+    : path_(std::move(path)), timestamp_(std::move(timestamp)), published_(published), kind_(kind) {}
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
     : path_(std::move(other.path_)), made_(std::move(other.made_)), timestamp_(std::move(other.timestamp_)),
-      published_(std::exchange(other.published_, true)), lock_(std::move(other.lock_)) {}
+      published_(std::exchange(other.published_, true)), kind_(other.kind_), lock_(std::move(other.lock_)) {}
 
 RunFolder::~RunFolder() {
     if (published_)
@@ -105,16 +103,16 @@ RunFolder::~RunFolder() {
             return;
 }
 
-RunFolder RunFolder::prepare(const fs::path& output) {
+RunFolder RunFolder::prepare(const fs::path& output, RunKind kind) {
     std::vector<fs::path> made;
     for (fs::path folder = fs::absolute(output); !fs::exists(folder) && folder.has_relative_path();
          folder = folder.parent_path())
         made.push_back(folder);
     ensure_directory(output);
-    remove_abandoned(output);
+    remove_abandoned(output, kind);
     const std::string timestamp = timestamp_now();
     for (;;) {
-        RunFolder run(new_hidden_folder(output, timestamp), timestamp, false);
+        RunFolder run(new_hidden_folder(output, kind, timestamp), timestamp, false, kind);
         run.made_ = made;
         if (run.try_lock())
             return run;
@@ -123,30 +121,30 @@ RunFolder RunFolder::prepare(const fs::path& output) {
     }
 }
 
-RunFolder RunFolder::open(const fs::path& folder) {
+RunFolder RunFolder::open(const fs::path& folder, RunKind kind) {
     std::error_code code;
-    if (fs::exists(folder / config_name, code)) {
+    if (fs::exists(folder / kind.config_name, code)) {
         std::string name = fs::canonical(folder).filename().string();
-        if (name.starts_with("train_"))
-            name = name.substr(6);
-        return {folder, std::move(name), true};
+        if (name.starts_with(kind.prefix))
+            name = name.substr(kind.prefix.size());
+        return {folder, std::move(name), true, kind};
     }
-    Error error = usage_error("this is not a run folder").at(folder.string());
-    error.expected(fmt::format("a folder that holds {}", config_name));
-    if (const fs::path newest = newest_run(folder); !newest.empty())
+    Error error = usage_error(fmt::format("this is not a {}", kind.noun)).at(folder.string());
+    error.expected(fmt::format("a folder that holds {}", kind.config_name));
+    if (const fs::path newest = newest_run(folder, kind); !newest.empty())
         error.hint(fmt::format("The newest run in it is {}", newest.string()));
     throw error;
 }
 
 void RunFolder::publish() {
     const fs::path output = path_.parent_path();
-    fs::path place = output / ("train_" + timestamp_);
+    fs::path place = output / fmt::format("{}{}", kind_.prefix, timestamp_);
     for (int number = 2; ::rename(path_.c_str(), place.c_str()) != 0; ++number) {
         if (errno != EEXIST &&
             errno != ENOTEMPTY) // the name is taken: another run started in the same second
             throw Error(fmt::format("cannot make the run folder: {}", std::generic_category().message(errno)))
                 .at(place.string());
-        place = output / fmt::format("train_{}_{}", timestamp_, number);
+        place = output / fmt::format("{}{}_{}", kind_.prefix, timestamp_, number);
     }
     path_ = place;
     published_ = true;
@@ -167,18 +165,17 @@ void RunFolder::lock() {
 void RunFolder::write_config(const TrainConfig& config) const {
     nlohmann::ordered_json json;
     to_json(json, config);
-    write_file_atomically(path_ / config_name, json.dump(2) + "\n");
+    write_file_atomically(config_path(), json.dump(2) + "\n");
 }
 
 TrainConfig RunFolder::read_config() const {
     TrainConfig config;
     try {
-        update_from_json(nlohmann::ordered_json::parse(read_file(path_ / config_name)), config);
+        update_from_json(nlohmann::ordered_json::parse(read_file(config_path())), config);
     } catch (const nlohmann::json::exception& error) {
-        throw usage_error(fmt::format("this is not JSON: {}", error.what()))
-            .at((path_ / config_name).string());
+        throw usage_error(fmt::format("this is not JSON: {}", error.what())).at((config_path()).string());
     } catch (Error& error) {
-        throw error.at(fmt::format("{}: {}", (path_ / config_name).string(), error.where()));
+        throw error.at(fmt::format("{}: {}", (config_path()).string(), error.where()));
     }
     return config;
 }

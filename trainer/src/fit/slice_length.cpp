@@ -1,4 +1,4 @@
-#include "slice_length.h"
+#include <rekindle/trainer/slice_length.h>
 
 #include <algorithm>
 

@@ -1,9 +1,8 @@
 #include "model_match.h"
 
-#include "dataset/instrument.h"
-
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/trainer/instrument.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>

@@ -1,5 +1,3 @@
-#include "dataset/instrument.h"
-#include "fit/network.h"
 #include "model_match.h"
 #include "usable_model.h"
 
@@ -9,6 +7,9 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
 #include <rekindle/market/usual_hours.h>
+#include <rekindle/trainer/forecast.h>
+#include <rekindle/trainer/instrument.h>
+#include <rekindle/trainer/network.h>
 #include <rekindle/trainer/predict.h>
 #include <rekindle/trainer/settings.h>
 
@@ -85,8 +86,10 @@ TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& 
 
 void add_interval(Prediction& prediction, const UsableModel& model) {
     const TargetMeaning& meaning = model.stored.meaning;
-    prediction.baseline = meaning.is_probability() ? model.stored.training_share_up : 0;
-    prediction.baseline_name = meaning.is_probability() ? "share of rises in training" : "zero return";
+    prediction.baseline = meaning.is_probability() ? model.stored.training_share_up : meaning.center;
+    prediction.baseline_name = meaning.is_probability()   ? "share of rises in training"
+                               : meaning.is_directional() ? "zero return"
+                                                          : "mean in training";
     if (!model.evaluated) {
         prediction.interval_low = prediction.interval_high = std::numeric_limits<double>::quiet_NaN();
         if (meaning.is_probability())
@@ -238,43 +241,88 @@ class ScratchFile {
     fs::path path_;
 };
 
-} // namespace
+/// A model and the features that it computes from the given data.
+struct ModelOnData {
+    UsableModel model;
+    TrainConfig config;
+    ScratchFile columns;
+    ThreadPool pool;
+    MarketData data;
+    market::FeatureMatrix matrix;
+    Prediction prediction; ///< with what the checks found
 
-Prediction predict(const PredictOptions& options, ProgressSink& progress,
-                   const CancellationToken& cancellation, const BarReader& read_bars) {
-    const UsableModel model = load_usable_model(options);
-    const TargetMeaning& meaning = model.stored.meaning;
+    ModelOnData(const PredictOptions& options, ProgressSink& progress, const CancellationToken& cancellation,
+                const BarReader& read_bars);
+    const TargetMeaning& meaning() const { return model.stored.meaning; }
+    /// The forecasts of every network for rows of scaled inputs, one vector per network.
+    std::vector<std::vector<Forecast>> forecasts(std::span<const float> inputs) const;
+};
+
+TrainConfig config_for(const UsableModel& model, const PredictOptions& options) {
     TrainConfig config = prediction_config(options, model.stored.config);
     if (model.stored.profile_bin > 0 && config.tick == "auto")
         config.tick = "none:" + shortest(model.stored.profile_bin);
-    ThreadPool pool(static_cast<std::size_t>(config.threads));
-    const ScratchFile columns;
-    const MarketData data =
-        load_market_data(config, columns.path(), pool, progress, cancellation,
-                         meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete, read_bars);
-    Prediction prediction;
+    return config;
+}
+
+ModelOnData::ModelOnData(const PredictOptions& options, ProgressSink& progress,
+                         const CancellationToken& cancellation, const BarReader& read_bars)
+    : model(load_usable_model(options)), config(config_for(model, options)),
+      pool(static_cast<std::size_t>(config.threads)),
+      data(load_market_data(config, columns.path(), pool, progress, cancellation,
+                            meaning().per_bar ? LastSession::as_it_is : LastSession::when_complete,
+                            read_bars)) {
     prediction.notes = model.notes;
     prediction.bar_length = market::BarLength::of(data.read.report.spacing).text();
     prediction.instrument = instrument_title(instrument_of(data));
     require_matching_data(model, data, options.model, options.other_instrument, prediction.notes);
-    const market::FeatureMatrix matrix =
-        named_features(model.stored.scaler, meaning.per_bar, config, data, pool,
-                       workspace_of(config, columns.path().parent_path()), options.model);
+    matrix = named_features(model.stored.scaler, meaning().per_bar, config, data, pool,
+                            workspace_of(config, columns.path().parent_path()), options.model);
+}
 
-    const std::size_t last = matrix.rows() - 1;
-    const std::vector<float> row = model.stored.scaler.transform_row(matrix.row(last));
+std::vector<std::vector<Forecast>> ModelOnData::forecasts(std::span<const float> inputs) const {
     mlp::TrainingSpec spec;
-    spec.loss = meaning.loss;
-    const mlp::Engine engine = engine_with(model.stored.model, spec, model.parameters);
-    const Origin origin = origin_of(data, matrix.source[last], meaning.per_bar);
+    spec.loss = meaning().loss;
+    mlp::Engine engine = engine_with(model.stored.model, spec, model.parameters);
+    const double error = model.stored.forecasts ? model.stored.forecasts->training_error : 0;
+    if (model.networks.empty())
+        return {forecasts_of(engine, meaning(), error, inputs)};
+    std::vector<std::vector<Forecast>> all;
+    for (const auto& network : model.networks) {
+        engine.set_parameters(network);
+        all.push_back(forecasts_of(engine, meaning(), error, inputs));
+    }
+    return all;
+}
 
+} // namespace
+
+Prediction predict(const PredictOptions& options, ProgressSink& progress,
+                   const CancellationToken& cancellation, const BarReader& read_bars) {
+    ModelOnData job(options, progress, cancellation, read_bars);
+    const MarketData& data = job.data;
+    const TargetMeaning& meaning = job.meaning();
+    const std::size_t last = job.matrix.rows() - 1;
+    const std::vector<float> row = job.model.stored.scaler.transform_row(job.matrix.row(last));
+    const auto forecasts = job.forecasts(row);
+    const Origin origin = origin_of(data, job.matrix.source[last], meaning.per_bar);
+
+    Prediction prediction = std::move(job.prediction);
     prediction.target = meaning.text();
     prediction.probability = meaning.is_probability();
+    prediction.what = meaning.kind == market::TargetKind::barrier
+                          ? "Probability that the upper barrier is reached first"
+                      : meaning.is_probability() ? "Probability of a rise rather than a fall"
+                      : meaning.is_directional() ? "Predicted log return"
+                                                 : "Predicted volatility";
+    prediction.is_return = meaning.is_directional() && !meaning.is_probability();
     prediction.per_bar = meaning.per_bar;
     prediction.from_session = market::format_date(data.summaries[origin.session].date);
     prediction.from_timestamp = timestamp_text(origin.timestamp, data);
     prediction.data_end = timestamp_text(data.read.bars.columns().time.back(), data);
-    prediction.value = predict_values(engine, meaning, row, 1).front();
+    prediction.value = mean_forecast(forecasts, 0).value;
+    prediction.networks = forecasts.size();
+    prediction.spread = spread_of(forecasts, 0);
     // Through its shortest decimal text: 248574 ticks of 0.01 are 2485.74, not 2485.7400000000002.
     const market::TickSize tick = data.read.report.tick;
     prediction.price = std::stod(market::price_text(static_cast<double>(origin.close), tick));
@@ -282,9 +330,60 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     prediction.data_notes = data.read.report.notes;
     note_later_bars(data, origin, meaning.per_bar, prediction);
     note_end_of_session(data, origin, meaning, prediction);
-    note_stale_vix(data, model.stored.scaler, prediction);
-    add_interval(prediction, model);
+    note_stale_vix(data, job.model.stored.scaler, prediction);
+    add_interval(prediction, job.model);
     return prediction;
+}
+
+AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress,
+                           const CancellationToken& cancellation, const BarReader& read_bars) {
+    ModelOnData job(options, progress, cancellation, read_bars);
+    const std::optional<ForecastRecord>& record = job.model.stored.forecasts;
+    if (!record)
+        throw usage_error("this model does not record which rows it was trained on, so its out-of-sample "
+                          "rows are unknown")
+            .at(options.model.string())
+            .hint("Train it again with this version; runs of older versions and files of the original "
+                  "system have no such record.");
+    const auto known = [&](std::size_t row) { return job.data.ends.of(job.matrix.known_at[row]); };
+    std::size_t first = job.matrix.rows();
+    while (first > 0 && known(first - 1) >= record->validation_from)
+        --first;
+    if (first == job.matrix.rows())
+        throw usage_error(fmt::format("no row of this data is later than the training, whose validation set "
+                                      "begins {}",
+                                      market::format_civil(record->validation_from)))
+            .at(options.model.string())
+            .hint("Use --data to give bars that extend beyond the training set.");
+    AllPredictions all;
+    all.target = job.meaning().text();
+    all.notes = std::move(job.prediction.notes);
+    all.table.utc = !job.data.session_rules.raw_labels;
+    const market::Targets targets = build_targets(job.meaning(), job.matrix, job.data);
+    const std::string instrument = instrument_name(instrument_of(job.data));
+    const std::string seed = job.model.networks.empty() ? std::to_string(record->seed) : "mean";
+    const std::size_t block =
+        std::max<std::size_t>(64, 65'536 / std::max<std::size_t>(1, job.model.networks.size()));
+    for (std::size_t begin = first; begin < job.matrix.rows(); begin += block) {
+        const std::size_t end = std::min(begin + block, job.matrix.rows());
+        const auto forecasts =
+            job.forecasts(job.model.stored.scaler.transform(job.matrix, {begin, end}, job.pool));
+        for (std::size_t row = begin; row < end; ++row) {
+            const bool chosen_on = known(row) <= record->validation_to;
+            all.validation_rows += chosen_on ? 1 : 0;
+            all.table.known_at.push_back(known(row));
+            all.table.session.push_back(job.matrix.dates[row]);
+            all.table.instrument.add(instrument);
+            all.table.fold.add(chosen_on ? "validation" : "later");
+            all.table.seed.add(seed);
+            const Forecast forecast = mean_forecast(forecasts, row - begin);
+            all.table.prediction.push_back(forecast.value);
+            all.table.sigma.push_back(forecast.sigma);
+            all.table.outcome.push_back(outcome_of(targets, row));
+            all.table.baseline.push_back(record->training_mean);
+        }
+    }
+    return all;
 }
 
 std::vector<std::string> describe(const Prediction& p) {
@@ -295,8 +394,10 @@ std::vector<std::string> describe(const Prediction& p) {
     const auto figure = [&](double value) {
         if (std::isnan(value))
             return std::string("unknown");
-        return probability ? fmt::format("{:.1f} %", 100 * value)
-                           : fmt::format("{:+.{}f} %", 100 * value, decimals);
+        if (probability)
+            return fmt::format("{:.1f} %", 100 * value);
+        return p.is_return ? fmt::format("{:+.{}f} %", 100 * value, decimals)
+                           : fmt::format("{:.{}f} %", 100 * value, decimals);
     };
     std::vector<std::string> lines;
     lines.push_back(
@@ -308,13 +409,16 @@ std::vector<std::string> describe(const Prediction& p) {
                                             p.target, p.from_timestamp, counted(p.price, "point"))
                               : fmt::format("Target: {}, seen from the session of {} ({}close {})", p.target,
                                             p.from_session, ended, counted(p.price, "point")));
-    lines.push_back(fmt::format(
-        "{}: {}", probability ? "Probability of a rise rather than a fall" : "Predicted log return",
-        figure(p.value)));
+    lines.push_back(fmt::format("{}: {}", p.what, figure(p.value)));
     if (!std::isnan(p.interval_low))
         lines.push_back(fmt::format("{:.0f} % interval: {} to {}", 100 * p.interval_level,
                                     figure(p.interval_low), figure(p.interval_high)));
-    if (!probability && !std::isnan(p.interval_low))
+    if (p.networks > 1)
+        lines.push_back(fmt::format("Mean of {}, whose predictions have a standard deviation of {}",
+                                    counted(p.networks, "network"),
+                                    probability ? fmt::format("{:.1f} %", 100 * p.spread)
+                                                : fmt::format("{:.{}f} %", 100 * p.spread, decimals)));
+    if (p.is_return && !std::isnan(p.interval_low))
         lines.push_back(fmt::format("As a price: {:.{}f} points ({:.{}f} to {:.{}f})",
                                     p.price * std::exp(p.value), p.price_decimals,
                                     p.price * std::exp(p.interval_low), p.price_decimals,
@@ -337,6 +441,8 @@ void to_json(Json& json, const Prediction& p) {
             {"value", p.value},
             {"interval", {p.interval_low, p.interval_high}},
             {"interval_level", p.interval_level},
+            {"networks", p.networks},
+            {"spread", p.spread},
             {"baseline", p.baseline},
             {"baseline_name", p.baseline_name},
             {"price_points", p.price},

@@ -32,6 +32,20 @@ Json split_json(const Dataset& set) {
             {"validation_to", date_of_row(set, split.validation_end - 1)}};
 }
 
+Json forecasts_json(const ForecastRecord& record) {
+    return {{"seed", record.seed},
+            {"validation_from_utc_seconds", record.validation_from},
+            {"validation_to_utc_seconds", record.validation_to},
+            {"training_mean", record.training_mean},
+            {"training_error", record.training_error}};
+}
+
+ForecastRecord forecast_record_of(const Json& json) {
+    return {json.at("seed").get<std::uint64_t>(), json.at("validation_from_utc_seconds").get<std::int64_t>(),
+            json.at("validation_to_utc_seconds").get<std::int64_t>(), json.at("training_mean").get<double>(),
+            json.at("training_error").get<double>()};
+}
+
 Json bar_length_json(const market::ReadReport& report) {
     const auto length = market::BarLength::of(report.spacing);
     return {{"seconds", length.seconds},
@@ -108,6 +122,8 @@ Json run_metadata(const TrainedRun& run) {
         {"evaluation", evaluation},
         {"timings", timings},
         {"config", config}};
+    if (run.forecasts)
+        json["forecasts"] = forecasts_json(*run.forecasts);
     if (run.population) {
         Json mean;
         to_json(mean, run.population->mean);
@@ -127,6 +143,8 @@ Json reusable_metadata(const TrainedRun& run) {
     for (const char* key : {"format", "tick_points", "profile_bin_points", "bar_length", "instrument",
                             "target", "training_share_up", "scaler", "model", "evaluation"})
         model[key] = all.at(key);
+    if (all.contains("forecasts"))
+        model["forecasts"] = all.at("forecasts");
     return model;
 }
 
@@ -148,6 +166,8 @@ StoredModel stored_model(const Json& details, const std::filesystem::path& sourc
             from_json(details.at("instrument"), stored.instrument.emplace());
         if (details.contains("bar_length"))
             stored.bar_length = bar_length_of(details.at("bar_length"));
+        if (details.contains("forecasts"))
+            stored.forecasts = forecast_record_of(details.at("forecasts"));
         if (!(stored.profile_bin >= 0))
             throw usage_error("the metadata cannot be read: profile_bin_points is negative")
                 .at(source.string());

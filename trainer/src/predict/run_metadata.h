@@ -2,13 +2,13 @@
 /// The data that a model needs for predictions in addition to its weights: the object "rekindle" of a run's
 /// _metadata.json.
 
-#include "dataset/instrument.h"
 #include "trained_run.h"
 
 #include <rekindle/market/scaler.h>
 #include <rekindle/mlp/model.h>
 #include <rekindle/trainer/config.h>
 #include <rekindle/trainer/dataset.h>
+#include <rekindle/trainer/instrument.h>
 #include <rekindle/trainer/scores.h>
 
 #include <nlohmann/json.hpp>
@@ -21,11 +21,12 @@ namespace rekindle::trainer {
 
 /// The keys of a configuration that decide what a row of features means (of clock: whether it is raw):
 /// predict refuses other values.
-inline constexpr std::array meaning_keys{"clock",           "zone",          "session",  "session_length",
-                                         "day_start",       "regular_hours", "calendar", "roll",
-                                         "weighting",       "value_area",    "tie",      "compat",
-                                         "features",        "scaler",        "target",   "target_bars",
-                                         "across_sessions", "days"};
+inline constexpr std::array meaning_keys{
+    "clock",           "zone",          "session",       "session_length",
+    "day_start",       "regular_hours", "calendar",      "roll",
+    "weighting",       "value_area",    "tie",           "compat",
+    "features",        "scaler",        "target",        "target_bars",
+    "across_sessions", "dead_band",     "barrier_width", "days"};
 
 nlohmann::ordered_json run_metadata(const TrainedRun& run);
 /// The part that a model needs to be used again without its run. No times and no hardware: the same training
@@ -44,6 +45,7 @@ struct StoredModel {
     TrainConfig config;                          ///< of the run
     std::optional<Instrument> instrument;        ///< of its data; older runs have none
     std::optional<market::BarLength> bar_length; ///< likewise
+    std::optional<ForecastRecord> forecasts;     ///< likewise
 };
 
 /// From the object "rekindle"; `source` is for messages. Throws Error (usage) naming it and what is missing.

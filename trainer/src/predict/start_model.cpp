@@ -72,7 +72,8 @@ TrainConfig continued_config(const TrainConfig& config, const std::set<std::stri
 }
 
 ModelInputs inputs_of(const UsableModel& start) {
-    return {start.stored.scaler.features, start.stored.scaler, start.stored.meaning.scale};
+    const TargetMeaning& meaning = start.stored.meaning;
+    return {start.stored.scaler.features, start.stored.scaler, meaning.scale, meaning.center};
 }
 
 } // namespace rekindle::trainer

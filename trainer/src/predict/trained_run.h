@@ -1,14 +1,15 @@
 #pragma once
 /// The data of a finished run from which the output files are written.
 
-#include "device/device.h"
 #include "scores/population_scores.h"
 
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/training.h>
 #include <rekindle/trainer/config.h>
 #include <rekindle/trainer/dataset.h>
+#include <rekindle/trainer/device.h>
 #include <rekindle/trainer/fit.h>
+#include <rekindle/trainer/forecast.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/scores.h>
 
@@ -28,7 +29,9 @@ struct TrainedRun {
     const DeviceUse& device;
     const FitResult& fit;
     const std::optional<PopulationScores>& population; ///< with --population
-    const Evaluation& evaluation;          ///< of the best network's best epoch on the validation rows
+    const Evaluation& evaluation; ///< of the best network's best epoch on the validation rows
+    const std::optional<ForecastRecord>& forecasts; ///< none of an imported network, whose training rows are
+                                                    ///< unknown
     const std::vector<double>& predicted;  ///< its predictions per validation row, unit of the target
     const std::vector<std::string>& notes; ///< warnings and notes logged during the run
     std::vector<std::pair<std::string, double>> stage_seconds;

@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace rekindle::trainer {
@@ -62,7 +64,7 @@ std::optional<Json> details_next_to(const fs::path& weights) {
 UsableModel with_details(const Json& details, std::vector<mlp::NamedTensor> parameters,
                          const fs::path& source) {
     // Numbers from a pickle are all signed; a round trip through text makes counts unsigned again.
-    UsableModel model{stored_model(Json::parse(details.dump()), source), std::move(parameters), true, {}};
+    UsableModel model{stored_model(Json::parse(details.dump()), source), std::move(parameters), {}, true, {}};
     check_tensors(model.stored.model, model.parameters, source.string());
     return model;
 }
@@ -98,7 +100,7 @@ UsableModel original_model(ImportedModel imported, const PredictOptions& options
                 "and "
                 "writes a folder for --model. rekindle predict also takes a scaler with --scaler FILE "
                 "(docs/formats/scaler.md). For a file of rekindle train, give its run folder: --model RUN.");
-    UsableModel model{{}, std::move(imported.file.parameters), false, {}};
+    UsableModel model{{}, std::move(imported.file.parameters), {}, false, {}};
     model.stored.model = std::move(imported.file.model);
     if (model.stored.model.outputs() != 1)
         throw usage_error(
@@ -154,11 +156,57 @@ UsableModel from_safetensors(const PredictOptions& options) {
     return original_model(import_tensors(std::move(file.tensors), options.model.string()), options);
 }
 
+/// The networks of population.safetensors, whose tensors have one more dimension: the network. Those that
+/// diverged in their first epoch are NaN and are left out.
+std::vector<std::vector<mlp::NamedTensor>> networks_of(const fs::path& path,
+                                                       const mlp::ModelDescription& model) {
+    const SafeTensors file = read_safetensors(path);
+    std::vector<std::vector<mlp::NamedTensor>> networks;
+    const std::size_t count =
+        file.tensors.empty() || file.tensors.front().shape.empty() ? 0 : file.tensors.front().shape.front();
+    for (std::size_t n = 0; n < count; ++n) {
+        std::vector<mlp::NamedTensor> network;
+        bool finite = true;
+        for (const mlp::NamedTensor& tensor : file.tensors) {
+            if (tensor.shape.empty() || tensor.shape.front() != count)
+                throw usage_error(
+                    fmt::format("the tensor {} is not of {}", tensor.name, counted(count, "network")))
+                    .at(path.string());
+            const std::size_t size = tensor.values.size() / count;
+            const auto values = std::span(tensor.values).subspan(n * size, size);
+            network.push_back({tensor.name,
+                               {tensor.shape.begin() + 1, tensor.shape.end()},
+                               {values.begin(), values.end()}});
+            finite = finite && std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
+        }
+        if (!finite)
+            continue;
+        check_tensors(model, network, path.string());
+        networks.push_back(std::move(network));
+    }
+    return networks;
+}
+
+/// Adds the networks of the run's population, if it has one, and their common scores.
+void add_population(UsableModel& model, const fs::path& folder) {
+    const fs::path path = folder / "population.safetensors";
+    if (!fs::exists(path))
+        return;
+    const fs::path metadata = folder / "best_model_metadata.json";
+    const auto details = details_in(metadata);
+    if (!details || !details->contains("population"))
+        throw usage_error("the run has the networks of a population, and its metadata does not say so")
+            .at(metadata.string());
+    from_json(details->at("population").at("mean_of_all"), model.stored.evaluation);
+    model.networks = networks_of(path, model.stored.model);
+}
+
 UsableModel from_run(const fs::path& folder) {
     const RunFolder run = RunFolder::open(folder);
     const fs::path weights = run.path() / "best_model.safetensors";
-    UsableModel model{read_stored_model(run.path()), read_safetensors(weights).tensors, true, {}};
+    UsableModel model{read_stored_model(run.path()), read_safetensors(weights).tensors, {}, true, {}};
     check_tensors(model.stored.model, model.parameters, weights.string());
+    add_population(model, run.path());
     return model;
 }
 

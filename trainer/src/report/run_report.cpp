@@ -1,13 +1,13 @@
 #include "run_report.h"
 
 #include "dataset/settings_in_effect.h"
-#include "fit/network.h"
 #include "population_report.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/base/version.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/mlp/engine.h>
+#include <rekindle/trainer/network.h>
 #include <rekindle/trainer/report.h>
 #include <rekindle/trainer/settings.h>
 

@@ -1,8 +1,7 @@
 #include "population_scores.h"
 
-#include "fit/network.h"
-
 #include <rekindle/base/text.h>
+#include <rekindle/trainer/network.h>
 
 #include <fmt/format.h>
 

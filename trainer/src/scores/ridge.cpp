@@ -1,6 +1,7 @@
-#include "ridge.h"
-
+#include "standard_rows.h"
 #include "symmetric_eigen.h"
+
+#include <rekindle/trainer/ridge.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,53 +11,6 @@
 namespace rekindle::trainer {
 
 namespace {
-
-/// Standardizes the training rows one at a time, so that no full matrix of doubles is stored.
-class StandardRows {
-  public:
-    explicit StandardRows(const RidgeRows& rows)
-        : rows_(rows), mean_(rows.columns), inverse_std_(rows.columns), row_(rows.columns) {
-        const auto count = static_cast<double>(size());
-        for (std::size_t i = 0; i < size(); ++i) {
-            target_mean_ += static_cast<double>(rows.targets[i]) / count;
-            for (std::size_t j = 0; j < columns(); ++j)
-                mean_[j] += input(i, j) / count;
-        }
-        std::vector<double> variance(columns());
-        for (std::size_t i = 0; i < size(); ++i)
-            for (std::size_t j = 0; j < columns(); ++j)
-                variance[j] += (input(i, j) - mean_[j]) * (input(i, j) - mean_[j]) / count;
-        for (std::size_t j = 0; j < columns(); ++j) {
-            const double least =
-                10 * std::numeric_limits<double>::epsilon() * std::max(1.0, std::abs(mean_[j]));
-            inverse_std_[j] = std::sqrt(variance[j]) > least ? 1 / std::sqrt(variance[j]) : 0;
-        }
-    }
-
-    std::size_t size() const { return rows_.targets.size(); }
-    std::size_t columns() const { return rows_.columns; }
-    double target_mean() const { return target_mean_; }
-    double mean(std::size_t column) const { return mean_[column]; }
-    double inverse_std(std::size_t column) const { return inverse_std_[column]; }
-    double centered_target(std::size_t i) const {
-        return static_cast<double>(rows_.targets[i]) - target_mean_;
-    }
-    /// Valid until the next call.
-    std::span<const double> row(std::size_t i) {
-        for (std::size_t j = 0; j < columns(); ++j)
-            row_[j] = (input(i, j) - mean_[j]) * inverse_std_[j];
-        return row_;
-    }
-
-  private:
-    double input(std::size_t i, std::size_t j) const {
-        return static_cast<double>(rows_.inputs[i * rows_.columns + j]);
-    }
-
-    RidgeRows rows_;
-    double target_mean_ = 0;
-    std::vector<double> mean_, inverse_std_, row_;
-};
 
 /// Ridge regression in the eigenbasis of X'X, where each further penalty costs only divisions.
 struct Diagonalized {

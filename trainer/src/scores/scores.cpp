@@ -188,40 +188,46 @@ std::optional<Score> hit_rate(std::string name, std::span<const double> predicte
     return score;
 }
 
-/// The scores that compare the model with ridge regression.
-struct RidgeScores {
-    Score own;        ///< of ridge regression itself, against the usual baseline
+/// The scores that compare the model with a linear one.
+struct LinearScores {
+    Score own;        ///< of the linear model itself, against the usual baseline
     Score against;    ///< the model's advantage over it: above the baseline when the model is better
     double model = 0; ///< the model's value of the score `own`
+    const char* name = nullptr;
 };
 
 constexpr const char* ridge_name = "ridge regression on the same features";
+constexpr const char* logistic_name = "logistic regression on the same features";
+
+std::string capitalized(std::string text) {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+}
 
 /// "Ridge regression on the same features reaches 20.2 % (95 % interval 15 to 25 %), the model 16.6 %".
-std::string ridge_figures(const RidgeScores& ridge) {
-    return fmt::format(
-        "Ridge regression on the same features reaches {:.3g} % (95 % interval {:.3g} to {:.3g} "
-        "%), the model {:.3g} %",
-        ridge.own.value, ridge.own.interval.low, ridge.own.interval.high, ridge.model);
+std::string linear_figures(const LinearScores& linear) {
+    return fmt::format("{} reaches {:.3g} % (95 % interval {:.3g} to {:.3g} %), the model {:.3g} %",
+                       capitalized(linear.name), linear.own.value, linear.own.interval.low,
+                       linear.own.interval.high, linear.model);
 }
 
-/// Adds a sentence to the verdict that compares the model with ridge regression.
-void judge_ridge(Evaluation& evaluation, const RidgeScores& ridge) {
+/// Adds a sentence to the verdict that compares the model with the linear one.
+void judge_linear(Evaluation& evaluation, const LinearScores& linear) {
     Verdict& verdict = evaluation.verdict;
-    const bool ridge_has_edge = ridge.own.interval.low > ridge.own.baseline;
-    const bool ridge_is_better = ridge.against.interval.high < ridge.against.baseline;
-    const bool model_is_better = ridge.against.interval.low > ridge.against.baseline;
-    if (evaluation.has_edge && ridge_is_better)
-        verdict.finding += fmt::format(", but {} predicts it better still", ridge_name);
-    else if (ridge_has_edge && !evaluation.has_edge)
-        verdict.finding += fmt::format("; {} does", ridge_name);
-    const char* comparison = ridge_is_better   ? ", which is worse by more than chance"
+    const bool linear_has_edge = linear.own.interval.low > linear.own.baseline;
+    const bool linear_is_better = linear.against.interval.high < linear.against.baseline;
+    const bool model_is_better = linear.against.interval.low > linear.against.baseline;
+    if (evaluation.has_edge && linear_is_better)
+        verdict.finding += fmt::format(", but {} predicts it better still", linear.name);
+    else if (linear_has_edge && !evaluation.has_edge)
+        verdict.finding += fmt::format("; {} does", linear.name);
+    const char* comparison = linear_is_better  ? ", which is worse by more than chance"
                              : model_is_better ? ", which is better by more than chance"
                                                : "; the difference may be chance";
-    verdict.details += fmt::format(" {}{}.", ridge_figures(ridge), comparison);
+    verdict.details += fmt::format(" {}{}.", linear_figures(linear), comparison);
 }
 
-void judge(Evaluation& evaluation, const std::optional<RidgeScores>& ridge,
+void judge(Evaluation& evaluation, const std::optional<LinearScores>& linear,
            const EvaluationContext& context) {
     const Score& decisive = evaluation.scores.front();
     evaluation.has_edge = evaluation.rows >= min_judged_rows && decisive.interval.low > decisive.baseline;
@@ -247,15 +253,18 @@ void judge(Evaluation& evaluation, const std::optional<RidgeScores>& ridge,
             "No edge",
             fmt::format("the model does not predict the {} better than {}", target, decisive.baseline_name),
             describe(decisive) + "."};
-    if (ridge)
-        judge_ridge(evaluation, *ridge);
+    if (linear)
+        judge_linear(evaluation, *linear);
 }
 
-void require_same_size(std::size_t rows, std::size_t a, std::size_t b, std::span<const double> ridge) {
-    if (rows == 0 || rows != a || rows != b || (!ridge.empty() && ridge.size() != rows))
+void require_same_size(std::size_t rows, std::size_t a, std::size_t b, const EvaluationContext& context) {
+    bool same = rows > 0 && rows == a && rows == b;
+    for (const auto& column : {context.ridge, context.logistic, context.training_mean})
+        same = same && (column.empty() || column.size() == rows);
+    if (!same)
         throw internal_error(
-            fmt::format("scores need non-empty columns of equal length, not {}, {}, {} and {}", rows, a, b,
-                        ridge.size()));
+            fmt::format("scores need non-empty columns of equal length, not {}, {}, {}, {}, {} and {}", rows,
+                        a, b, context.ridge.size(), context.logistic.size(), context.training_mean.size()));
 }
 
 std::vector<double> squared_errors(std::span<const double> guess, std::span<const double> actual) {
@@ -263,15 +272,28 @@ std::vector<double> squared_errors(std::span<const double> guess, std::span<cons
                    [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
 }
 
-RidgeScores compare_returns(std::span<const double> predicted, std::span<const double> actual,
-                            const Score& model, const EvaluationContext& context) {
-    const std::vector<double> zero(actual.size(), 0.0);
+/// The forecast that the decisive score compares with.
+struct Reference {
+    std::vector<double> values; ///< per row
+    const char* name;
+};
+
+Reference reference_of_returns(std::size_t rows, const EvaluationContext& context) {
+    if (context.training_mean.empty())
+        return {std::vector<double>(rows), "a return of zero"};
+    return {{context.training_mean.begin(), context.training_mean.end()},
+            context.directional ? "the mean return in training" : "the mean in training"};
+}
+
+LinearScores compare_returns(std::span<const double> predicted, std::span<const double> actual,
+                             const Score& model, const Reference& reference,
+                             const EvaluationContext& context) {
     const auto of_ridge = squared_errors(context.ridge, actual);
-    return {skill_score("squared error reduction of ridge regression", of_ridge, squared_errors(zero, actual),
-                        "a return of zero", context),
+    return {skill_score("squared error reduction of ridge regression", of_ridge,
+                        squared_errors(reference.values, actual), reference.name, context),
             skill_score("squared error reduction vs. ridge regression", squared_errors(predicted, actual),
                         of_ridge, ridge_name, context),
-            model.value};
+            model.value, ridge_name};
 }
 
 } // namespace
@@ -280,33 +302,41 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
                             std::span<const double> previous, double training_share_up,
                             const EvaluationContext& context) {
     const std::size_t rows = predicted.size();
-    require_same_size(rows, actual.size(), previous.size(), context.ridge);
+    require_same_size(rows, actual.size(), previous.size(), context);
     // Columns are computed where they are used, because with many validation rows each is large.
     const auto absolute_error = [&] {
         return per_row(rows, [&](std::size_t i) { return std::abs(actual[i] - predicted[i]); });
     };
-    const auto absolute_zero = [&] {
-        return per_row(rows, [&](std::size_t i) { return std::abs(actual[i]); });
-    };
     Evaluation result;
     result.rows = rows;
-    result.scores.push_back(skill_score(
-        "squared error reduction (out-of-sample R²)", squared_errors(predicted, actual),
-        per_row(rows, [&](std::size_t i) { return actual[i] * actual[i]; }), "a return of zero", context));
-    std::optional<RidgeScores> ridge;
+    const Reference reference = reference_of_returns(rows, context);
+    result.scores.push_back(skill_score("squared error reduction (out-of-sample R²)",
+                                        squared_errors(predicted, actual),
+                                        squared_errors(reference.values, actual), reference.name, context));
+    if (!context.training_mean.empty() && context.directional)
+        result.scores.push_back(
+            skill_score("squared error reduction vs. zero", squared_errors(predicted, actual),
+                        per_row(rows, [&](std::size_t i) { return actual[i] * actual[i]; }),
+                        "a return of zero", context));
+    std::optional<LinearScores> ridge;
     if (!context.ridge.empty()) {
-        ridge = compare_returns(predicted, actual, result.scores.front(), context);
+        ridge = compare_returns(predicted, actual, result.scores.front(), reference, context);
         result.scores.push_back(ridge->own);
         result.scores.push_back(ridge->against);
     }
     result.scores.push_back(skill_score("squared error reduction vs. " + context.previous_name,
                                         squared_errors(predicted, actual), squared_errors(previous, actual),
                                         context.previous_name, context));
-    result.scores.push_back(mean_score("mean absolute error", "%", absolute_error(), 100,
-                                       100 * mean(absolute_zero()), "a return of zero", false, context));
-    if (auto rate = hit_rate("direction hit rate", predicted, actual, training_share_up, context))
-        result.scores.push_back(std::move(*rate));
-    if (ridge)
+    const auto error_of_baseline = per_row(rows, [&](std::size_t i) {
+        return std::abs(actual[i] - (context.directional ? 0 : reference.values[i]));
+    });
+    result.scores.push_back(
+        mean_score("mean absolute error", "%", absolute_error(), 100, 100 * mean(error_of_baseline),
+                   context.directional ? "a return of zero" : reference.name, false, context));
+    if (context.directional)
+        if (auto rate = hit_rate("direction hit rate", predicted, actual, training_share_up, context))
+            result.scores.push_back(std::move(*rate));
+    if (ridge && context.directional)
         if (auto rate = hit_rate("direction hit rate of ridge regression", context.ridge, actual,
                                  training_share_up, context))
             result.scores.push_back(std::move(*rate));
@@ -321,11 +351,17 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
                                   std::span<const double> previous, double training_share_up,
                                   const EvaluationContext& context) {
     const std::size_t rows = probability.size();
-    require_same_size(rows, actual.size(), previous.size(), context.ridge);
+    require_same_size(rows, actual.size(), previous.size(), context);
     const auto clamped = [](double p) { return std::clamp(p, 1e-6, 1 - 1e-6); };
     const auto log_loss = [&](double p, double y) {
         return y > 0.5 ? -std::log(clamped(p)) : -std::log1p(-clamped(p));
     };
+    const auto model_losses =
+        per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); });
+    const auto reference_losses = per_row(rows, [&](std::size_t i) {
+        return log_loss(context.training_mean.empty() ? training_share_up : context.training_mean[i],
+                        actual[i]);
+    });
     const bool majority_up = training_share_up >= 0.5;
     /// `says` is above 0 for a rise and below 0 for a fall.
     const auto hits = [&](const std::function<double(std::size_t)>& says) {
@@ -335,15 +371,24 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
 
     Evaluation result;
     result.rows = rows;
-    result.scores.push_back(
-        skill_score("log loss reduction",
-                    per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); }),
-                    per_row(rows, [&](std::size_t i) { return log_loss(training_share_up, actual[i]); }),
-                    "the share of rises in training", context));
+    result.scores.push_back(skill_score("log loss reduction", model_losses, reference_losses,
+                                        "the share of rises in training", context));
+    std::optional<LinearScores> logistic;
+    if (!context.logistic.empty()) {
+        const auto of_logistic =
+            per_row(rows, [&](std::size_t i) { return log_loss(context.logistic[i], actual[i]); });
+        logistic = {skill_score("log loss reduction of logistic regression", of_logistic, reference_losses,
+                                "the share of rises in training", context),
+                    skill_score("log loss reduction vs. logistic regression", model_losses, of_logistic,
+                                logistic_name, context),
+                    result.scores.front().value, logistic_name};
+        result.scores.push_back(logistic->own);
+        result.scores.push_back(logistic->against);
+    }
     const double of_majority = 100 * mean(hits([&](std::size_t) { return majority_up ? 1.0 : -1.0; }));
     result.scores.push_back(mean_score("accuracy", "%", hits(model), 100, of_majority,
                                        majority_name(training_share_up), true, context));
-    std::optional<RidgeScores> ridge;
+    std::optional<LinearScores> ridge;
     if (!context.ridge.empty()) {
         const auto of_model = hits(model);
         const auto of_ridge = hits([&](std::size_t i) { return context.ridge[i] - 0.5; });
@@ -352,7 +397,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
                  mean_score("accuracy minus that of ridge regression", "%",
                             per_row(rows, [&](std::size_t i) { return of_model[i] - of_ridge[i]; }), 100, 0,
                             ridge_name, true, context),
-                 result.scores.back().value};
+                 result.scores.back().value, ridge_name};
         result.scores.push_back(ridge->own);
         result.scores.push_back(ridge->against);
     }
@@ -378,7 +423,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
     result.calibration = calibrate(probability, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - probability[i]; });
     result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
-    judge(result, ridge, context);
+    judge(result, logistic ? logistic : ridge, context);
     return result;
 }
 

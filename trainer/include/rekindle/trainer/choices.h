@@ -106,8 +106,11 @@ struct ChoiceNames<market::Scaler::Kind> {
 template <>
 struct ChoiceNames<market::TargetKind> {
     using Kind = market::TargetKind;
-    static constexpr std::array<NamedChoice<Kind>, 3> list{
-        {{"return", Kind::next_return}, {"direction", Kind::direction}, {"bar-return", Kind::bar_return}}};
+    static constexpr std::array<NamedChoice<Kind>, 5> list{{{"return", Kind::next_return},
+                                                            {"direction", Kind::direction},
+                                                            {"bar-return", Kind::bar_return},
+                                                            {"barrier", Kind::barrier},
+                                                            {"volatility", Kind::volatility}}};
 };
 /// Without Activation::identity, which only a model description may have.
 template <>

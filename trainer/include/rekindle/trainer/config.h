@@ -53,7 +53,9 @@ struct TrainConfig {
                                                   ///< naked-poc, delta, minute
     market::Scaler::Kind scaler = market::Scaler::Kind::robust;
     market::TargetKind target = market::TargetKind::next_return;
-    std::int64_t target_bars = 5; ///< k of bar-return
+    std::int64_t target_bars = 5; ///< k of bar-return, barrier, volatility, and the direction of bars
+    double dead_band = 0;         ///< of direction, in percent
+    double barrier_width = 1;     ///< of barrier, as market::TargetSpec::barrier_width
     bool across_sessions = false; ///< targets of bars may reach into a later session
     double train_split = 0.8;
     std::int64_t purge = 1;   ///< rows omitted before the split

@@ -27,23 +27,41 @@ struct TargetMeaning {
     market::TargetKind kind = market::TargetKind::next_return;
     std::size_t horizon = 1;     ///< sessions or bars that the target looks ahead
     bool per_bar = false;        ///< rows are bars (feature group minute), not sessions
+    bool weekly = false;         ///< sessions are weeks
     bool across_sessions = true; ///< for bars: a target may reach into a later session
-    double scale = 1;            ///< returns are learned in units of this (their std in the training set)
+    double dead_band = 0;        ///< of a direction: log return up to which there is none
+    double barrier_width = 1;    ///< of barriers, as market::TargetSpec::barrier_width
+    double center = 0; ///< subtracted from a volatility before it is learned: its mean in the training set
+    double scale =
+        1; ///< returns and volatilities are learned in units of this (their std in the training set)
     mlp::LossSpec loss;
 
-    bool is_probability() const noexcept { return kind == market::TargetKind::direction; }
+    bool is_probability() const noexcept {
+        return kind == market::TargetKind::direction || kind == market::TargetKind::barrier;
+    }
+    /// A value above 0 (of a probability: above 1/2) says that prices rise.
+    bool is_directional() const noexcept { return kind != market::TargetKind::volatility; }
     /// A network_target() above it is a rise.
     double up_threshold() const noexcept;
     /// "log return of the next session, close to close".
     std::string text() const;
-    /// The name of the latest outcome known at prediction time: "the last session's return", "the last 5-bar
+    /// The name of the latest outcome known at prediction time: "the last session's return", "the last week's
+    /// return", "the last 5-bar
     /// return".
     std::string previous_text() const;
     /// The value that the network is trained on, given a target in its own unit.
     double network_target(double target) const noexcept;
+    /// The inverse of network_target().
+    double outcome(double network_target) const noexcept;
     /// The target's own unit (log return, or probability of a rise) from the network's first output.
     double value(double raw_output) const noexcept;
 };
+
+/// Sets the scale of returns and volatilities to the standard deviation of these training targets, and the
+/// center of volatilities to their mean. Other targets, and those that do not vary, are learned as they are.
+void set_scale(TargetMeaning& meaning, std::span<const float> targets);
+/// The share of rises among the targets that are not flat; 0.5 if all are.
+double share_of_rises(const TargetMeaning& meaning, std::span<const float> targets);
 
 /// The network's rows.
 struct NetworkRows {
@@ -71,6 +89,9 @@ struct Dataset {
     /// The outcome known at each validation row: its previous target.
     std::vector<double> previous() const;
     std::vector<double> validation_targets() const;
+    /// The mean of the training targets, which is what a model without features predicts; of a direction the
+    /// share of rises.
+    double training_mean() const;
 };
 
 /// With chunk_size > 0, the large arrays are in files in `folder`, and chunk_size rows are processed at a
@@ -91,13 +112,22 @@ std::vector<market::FeatureMatrix> build_features(const TrainConfig& config,
 market::FeatureMatrix build_named_features(std::span<const std::string> names, bool per_bar,
                                            const TrainConfig& config, const MarketData& data,
                                            ThreadPool& pool, const Workspace& workspace = {});
+/// Whether --target-bars says how far the target looks.
+bool looks_at_bars(market::TargetKind target, bool by_bar) noexcept;
+/// The target in the terms of market/.
+market::TargetSpec target_spec(const TargetMeaning& meaning);
 /// The target and the loss that the configuration requests. Throws Error (usage) when they do not match.
 TargetMeaning target_meaning(const TrainConfig& config);
+/// One target per row of the matrix, which was computed from the same data.
+market::Targets build_targets(const TargetMeaning& meaning, const market::FeatureMatrix& matrix,
+                              const MarketData& data, const Workspace& workspace = {});
+
 /// The inputs of a network that was trained before.
 struct ModelInputs {
     std::vector<std::string> features;    ///< in input order
     std::optional<market::Scaler> scaler; ///< of these features; if empty, fitted to the training rows
     double target_scale = 1;              ///< TargetMeaning::scale; used only with a scaler
+    double target_center = 0;             ///< TargetMeaning::center; likewise
 };
 
 /// The rows that can be trained on or validated with, not yet split or scaled: the features that the

@@ -4,6 +4,7 @@
 #include <rekindle/base/cancellation.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/predict_options.h>
+#include <rekindle/trainer/predictions.h>
 #include <rekindle/trainer/progress.h>
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,17 +14,21 @@
 
 namespace rekindle::trainer {
 
-/// Values are in the unit of the target: a log return, or the probability of a rise.
+/// Values are in the unit of the target: a log return, a volatility, or the probability of a rise.
 struct Prediction {
     std::string target;         ///< "log return of the next session, close to close"
+    std::string what;           ///< of `value`: "Predicted log return"
     bool probability = false;   ///< `value` is one
+    bool is_return = false;     ///< `value` is a log return, so that it leads to a price
     bool per_bar = false;       ///< seen from a bar, not from a session
     std::string instrument;     ///< of the data: "ES (bars.csv)", or its files where it names no contract
     std::string bar_length;     ///< of the data: "1 minute"; empty for bars without a usual length
     std::string from_session;   ///< "2025-02-27": of the bar, or the last complete session
     std::string from_timestamp; ///< end of the last bar that was used, with its zone
     std::string data_end;       ///< end of the last bar of the data, with its zone
-    double value = 0;
+    double value = 0;           ///< of a population, the mean of its networks
+    std::size_t networks = 1;   ///< that the value is the mean of
+    double spread = 0;          ///< standard deviation of their predictions; 0 for one network
     double interval_low = 0, interval_high = 0; ///< contain `value`; NaN when unknown
     double interval_level = 0.9;                ///< share of validation outcomes inside such an interval
     double baseline = 0;                        ///< the baseline's prediction
@@ -40,6 +45,20 @@ struct Prediction {
 /// naming the difference.
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation, const BarReader& read_bars = market::read_bars);
+
+/// The predictions of predict_all().
+struct AllPredictions {
+    PredictionTable table;
+    std::string target;              ///< as Prediction::target
+    std::size_t validation_rows = 0; ///< the first rows: the epoch was chosen by its loss on them
+    std::vector<std::string> notes;
+};
+
+/// Predicts every row that was known when the validation set began or later. Throws Error (usage) like
+/// predict(), and when the model does not record which rows it was trained on or no row is that late.
+AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress,
+                           const CancellationToken& cancellation,
+                           const BarReader& read_bars = market::read_bars);
 
 /// For people, one fact per line; and for programs.
 std::vector<std::string> describe(const Prediction& prediction);

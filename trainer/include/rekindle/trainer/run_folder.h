@@ -9,9 +9,18 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rekindle::trainer {
+
+/// What a run folder holds: the first part of its name, and the file by which it is recognized.
+struct RunKind {
+    std::string_view prefix;      ///< "train_"
+    std::string_view config_name; ///< "config.json"
+    std::string_view noun;        ///< "run folder", for messages
+};
+inline constexpr RunKind training_run{"train_", "config.json", "run folder"};
 
 /// A run folder that appears as a whole or not at all: it is prepared under a hidden name next to its final
 /// place, and publish() renames it. If the object is destroyed before that, the prepared folder is removed.
@@ -20,10 +29,10 @@ class RunFolder {
   public:
     /// Prepares a new, locked folder in `output`, which is created when needed; folders that killed processes
     /// had prepared there are removed. Throws Error naming the folder when it cannot.
-    static RunFolder prepare(const std::filesystem::path& output);
+    static RunFolder prepare(const std::filesystem::path& output, RunKind kind = training_run);
     /// An existing run. Throws Error (usage) when `folder` is not a run folder, naming the newest run in it
     /// if there is one.
-    static RunFolder open(const std::filesystem::path& folder);
+    static RunFolder open(const std::filesystem::path& folder, RunKind kind = training_run);
 
     RunFolder(RunFolder&&) noexcept;
     RunFolder& operator=(RunFolder&&) = delete;
@@ -39,17 +48,20 @@ class RunFolder {
     /// one already does.
     void lock();
 
+    /// The file by which the folder is recognized.
+    std::filesystem::path config_path() const { return path_ / kind_.config_name; }
     void write_config(const TrainConfig& config) const;
     TrainConfig read_config() const;
     void write_metrics(std::span<const EpochMetrics> history) const;
 
   private:
-    RunFolder(std::filesystem::path path, std::string timestamp, bool published);
+    RunFolder(std::filesystem::path path, std::string timestamp, bool published, RunKind kind);
     bool try_lock();
     std::filesystem::path path_;
     std::vector<std::filesystem::path> made_; ///< folders that did not exist before, innermost first
     std::string timestamp_;
     bool published_;
+    RunKind kind_;
     FileDescriptor lock_;
 };
 

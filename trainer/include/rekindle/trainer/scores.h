@@ -66,22 +66,28 @@ struct EvaluationContext {
     std::int64_t overlap = 1; ///< rows ahead that a target looks: blocks are at least this long
     std::uint64_t seed = 0;   ///< of the bootstrap
     std::string previous_name =
-        "the last return";              ///< of the baseline `previous`: "the last session's return"
-    std::span<const double> ridge = {}; ///< ridge_predictions(); empty: no scores of ridge regression
+        "the last return";                 ///< of the baseline `previous`: "the last session's return"
+    std::span<const double> ridge = {};    ///< ridge_predictions(); empty: no scores of ridge regression
+    std::span<const double> logistic = {}; ///< logistic_predictions(), of probabilities only; likewise
+    /// Per row, the mean of the training targets (of a probability: the share of rises), which is the
+    /// reference forecast. Empty: a return of zero, or training_share_up.
+    std::span<const double> training_mean = {};
+    /// False for a volatility, whose sign says nothing: no scores of directions and none against zero.
+    bool directional = true;
 };
 
-/// Out-of-sample R² against the zero return, mean absolute error, direction hit rate against the training
-/// majority, and R² and hit rate of ridge regression. `previous` is the latest outcome known when the
-/// prediction was made. All spans have one element per validation row. The hit rate is that of the rows whose
-/// outcome is not 0, and is missing when there are none; a prediction of 0 is half a hit. `training_share_up`
-/// is that of rises among rises and falls.
+/// Out-of-sample R² against the training mean and the zero return, mean absolute error, direction hit rate
+/// against the training majority, and R² and hit rate of ridge regression. `previous` is the latest outcome
+/// known when the prediction was made. All spans have one element per validation row. The hit rate is that of
+/// the rows whose outcome is not 0, and is missing when there are none; a prediction of 0 is half a hit.
+/// `training_share_up` is that of rises among rises and falls.
 Evaluation evaluate_returns(std::span<const double> predicted, std::span<const double> actual,
                             std::span<const double> previous, double training_share_up,
                             const EvaluationContext& context);
 
 /// Log-loss skill against the training share of rises, accuracy against the majority class and against ridge
-/// regression (a rise where it predicts more than 1/2), Matthews correlation. `actual` and `previous` are 0
-/// or 1; probabilities are clamped to [1e-6, 1 - 1e-6].
+/// regression (a rise where it predicts more than 1/2), log loss of logistic regression, Matthews
+/// correlation. `actual` and `previous` are 0 or 1; probabilities are clamped to [1e-6, 1 - 1e-6].
 Evaluation evaluate_probabilities(std::span<const double> probability, std::span<const double> actual,
                                   std::span<const double> previous, double training_share_up,
                                   const EvaluationContext& context);

@@ -53,9 +53,13 @@ std::vector<Setting> features_and_target() {
          .brief = "What to predict",
          .detail =
              "return is the log return to the close of the next session (bar). direction is the probability "
-             "that the close rises rather than falls; rows whose close does not move have no direction and "
-             "are omitted. bar-return is the log return over --target-bars sessions (bars). With --features "
-             "minute, no target reaches past the end of its session unless --across-sessions is given.",
+             "that the close rises rather than falls; rows whose close does not move (--dead-band: hardly "
+             "moves) have no direction and are omitted. bar-return is the log return over --target-bars "
+             "sessions (bars). barrier is the probability that a close within --target-bars sessions (bars) "
+             "is above an upper barrier before one is below a lower one (--barrier-width); rows that reach "
+             "neither are omitted. volatility is the realized volatility of the next --target-bars sessions "
+             "(bars). With --features minute, no target reaches past the end of its session unless "
+             "--across-sessions is given.",
          .example = "--target direction",
          .commands = trainers},
         {.name = "target-bars",
@@ -63,10 +67,33 @@ std::vector<Setting> features_and_target() {
          .value_name = "K",
          .range = {.low = 1},
          .group = target,
-         .brief = "Bars ahead, for --target bar-return",
-         .detail = "How many bars ahead the return of --target bar-return reaches. Without that target it "
-                   "has no effect, and a note says so.",
+         .brief = "Sessions or bars ahead of the target",
+         .detail =
+             "How many sessions (bars) ahead bar-return, barrier, volatility, and the direction of bars "
+             "look. With the other targets it has no effect, and a note says so.",
          .example = "--features minute --target bar-return --target-bars 15",
+         .commands = trainers},
+        {.name = "dead-band",
+         .field = &TrainConfig::dead_band,
+         .value_name = "PERCENT",
+         .range = {.low = 0, .high = 100},
+         .group = target,
+         .brief = "Moves up to this size have no direction",
+         .detail = "With --target direction, rows whose log return is at most this many percent in size are "
+                   "omitted: a move that does not pay for its costs is neither up nor down.",
+         .example = "--target direction --dead-band 0.1",
+         .commands = trainers},
+        {.name = "barrier-width",
+         .field = &TrainConfig::barrier_width,
+         .value_name = "F",
+         .range = {.low = 0, .high = 100, .low_excluded = true},
+         .group = target,
+         .brief = "Distance of the barriers, in trailing volatilities",
+         .detail =
+             "With --target barrier, the barriers are at the close times 1 + F s sqrt(K) and 1 - F s "
+             "sqrt(K), where s is the root mean square of the latest 50 returns and K is --target-bars. "
+             "Rows with fewer than 50 earlier returns are omitted.",
+         .example = "--target barrier --target-bars 10 --barrier-width 0.8",
          .commands = trainers},
         {.name = "across-sessions",
          .field = &TrainConfig::across_sessions,
@@ -87,7 +114,7 @@ std::vector<Setting> features_and_target() {
          .brief = "Share of the rows to train on; later rows validate",
          .detail = "The rows are split by time: the first share is for training, the rest for validation.",
          .example = "--train-split 0.7",
-         .commands = run_makers},
+         .commands = splitters},
         {.name = "purge",
          .field = &TrainConfig::purge,
          .value_name = "ROWS",
@@ -97,7 +124,7 @@ std::vector<Setting> features_and_target() {
          .detail = "Rows at the end of the training set that are omitted, so that no training target reaches "
                    "into the validation set.",
          .example = "--purge 5",
-         .commands = trainers,
+         .commands = validators,
          .not_with = {{.option = "compat",
                        .word = "original",
                        .reason = "the original system purges nothing"}}},
@@ -108,7 +135,8 @@ std::vector<Setting> features_and_target() {
          .group = target,
          .brief = "Rows omitted after the split",
          .detail = "Rows at the beginning of the validation set that are omitted, so that look-backs overlap "
-                   "less with the training set.",
+                   "less with the training set. walk-forward uses it with --blocks: rows after a predicted "
+                   "block that are not trained on.",
          .example = "--embargo 20",
          .commands = trainers},
     };

@@ -136,7 +136,7 @@ std::vector<Setting> optimization() {
          .detail =
              "Epochs without a better validation loss before --schedule plateau lowers the learning rate.",
          .example = "--plateau-patience 3",
-         .commands = trainers},
+         .commands = validators},
         {.name = "clip-norm",
          .field = &TrainConfig::clip_norm,
          .value_name = "X",
@@ -186,7 +186,7 @@ std::vector<Setting> optimization() {
          .brief = "Stop after EPOCHS without improvement; 0: never",
          .detail = "Ends the run when the validation loss has not improved for that many epochs.",
          .example = "--early-stopping 15",
-         .commands = trainers},
+         .commands = validators},
         {.name = "ema",
          .field = &TrainConfig::ema,
          .value_name = "DECAY",

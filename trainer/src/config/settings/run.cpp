@@ -12,7 +12,8 @@ std::vector<Setting> run() {
          .value_name = "FOLDER",
          .group = group,
          .brief = "Parent folder of the run folder",
-         .detail = "Each run gets a new folder FOLDER/train_YYYYMMDD_HHMMSS (local time).",
+         .detail = "Each run gets a new folder FOLDER/train_YYYYMMDD_HHMMSS or walk_forward_YYYYMMDD_HHMMSS "
+                   "(local time).",
          .example = "--output TRAINING/",
          .commands = run_makers},
         {.name = "device",
@@ -83,7 +84,7 @@ std::vector<Setting> run() {
          .detail = "Threads for reading, computing features and training. The results are bit-identical for "
                    "any number of threads.",
          .example = "--threads 1",
-         .commands = {"train", "volume-profile", "features", "inspect", "predict", "backtest",
+         .commands = {"train", "walk-forward", "volume-profile", "features", "inspect", "predict", "backtest",
                       "import-model"},
          .part = SettingPart::machine},
         {.name = "checkpoint-interval",
@@ -95,7 +96,7 @@ std::vector<Setting> run() {
          .detail = "An explicit interval is honored and its cost is printed: writing a checkpoint safely to "
                    "disk takes longer than hundreds of steps.",
          .example = "--checkpoint-interval 50",
-         .commands = trainers},
+         .commands = validators},
         {.name = "keep-checkpoints",
          .field = &TrainConfig::keep_checkpoints,
          .value_name = "K",
@@ -104,7 +105,7 @@ std::vector<Setting> run() {
          .brief = "How many of the latest checkpoints to keep",
          .detail = "Older checkpoints of the run are deleted.",
          .example = "--keep-checkpoints 10",
-         .commands = trainers},
+         .commands = validators},
         {.name = "resume-from-checkpoint",
          .field = &TrainConfig::resume_from_checkpoint,
          .form = ValueKind::path,

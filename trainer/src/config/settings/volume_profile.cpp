@@ -50,7 +50,7 @@ std::vector<Setting> volume_profile() {
              "(generation G), sessions cut at its raw labels, mixed contracts, its clipped target and widths "
              "rounded up to multiples of 32, so that results can be compared. It is not meant for real use.",
          .example = "--compat original",
-         .commands = profilers},
+         .commands = {"train", "volume-profile", "features"}},
     };
 }
 

@@ -27,6 +27,8 @@ struct Instrument {
 Instrument instrument_of(const MarketData& data);
 /// "ES (bars.csv)", or the files alone: "bars.csv". Of more than three files, the first and their number.
 std::string instrument_title(const Instrument& instrument);
+/// The shortest name: "ES", or the first file without its extension.
+std::string instrument_name(const Instrument& instrument);
 
 /// How a model's instrument and that of new data compare.
 struct InstrumentMatch {

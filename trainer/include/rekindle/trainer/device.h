@@ -1,13 +1,12 @@
 #pragma once
 /// Where the training runs: --device, --device-ids, and the original's options for several GPUs.
 
-#include "training_job.h"
-
 #include <rekindle/mlp/population.h>
 #include <rekindle/runtime/device.h>
 #include <rekindle/trainer/config.h>
 #include <rekindle/trainer/device_name.h>
 #include <rekindle/trainer/progress.h>
+#include <rekindle/trainer/training_job.h>
 
 #include <cstdint>
 #include <future>
@@ -38,7 +37,8 @@ class DeviceChoice {
     DeviceChoice(const TrainConfig& config, ProgressSink& progress);
 
     /// The population on the chosen devices. --device auto measures when that is worth the time. Throws Error
-    /// when a named device cannot train it; --device auto then says so and continues with the others.
+    /// when a named device cannot train it; --device auto then says so and continues with the others. May be
+    /// called for several jobs.
     PreparedPopulation prepare(const TrainingJob& job, ProgressSink& progress);
 
   private:
@@ -55,8 +55,8 @@ class DeviceChoice {
     runtime::DeviceSelector requested_;
     std::vector<std::uint32_t> ids_;
     std::vector<runtime::DeviceInfo> named_;
-    std::future<Found> found_;  ///< auto
-    std::string no_gpu_reason_; ///< auto: why no GPU can be used
+    std::shared_future<Found> found_; ///< auto
+    std::string no_gpu_reason_;       ///< auto: why no GPU can be used
 };
 
 } // namespace rekindle::trainer

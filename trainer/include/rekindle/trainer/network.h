@@ -5,6 +5,7 @@
 #include <rekindle/trainer/config.h>
 #include <rekindle/trainer/dataset.h>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs, 
 void require_sizes(const mlp::ModelDescription& model, std::size_t inputs, const TargetMeaning& meaning,
                    const std::string& where);
 mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads);
+/// For any training rows.
+mlp::TrainingSpec training_spec(const TrainConfig& config, const TargetMeaning& meaning,
+                                std::uint64_t training_rows, std::size_t threads);
 /// One per network of --population: member k has the seed --seed + k.
 std::vector<mlp::TrainingSpec> member_specs(const TrainConfig& config, const Dataset& set,
                                             std::size_t threads);

@@ -1,0 +1,128 @@
+#include "market_input.h"
+
+#include <rekindle/base/text.h>
+#include <rekindle/research/walk_forward.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+#include <string_view>
+
+namespace rekindle::cli {
+
+namespace {
+
+/// "90min" in seconds.
+std::int64_t duration_of(const std::string& text) {
+    constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> units{
+        {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86'400}}};
+    constexpr std::int64_t most = 36'500; // of any unit
+    std::int64_t number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    for (const auto& [name, seconds] : units)
+        if (code == std::errc() && unit == name && number >= 0 && number <= most)
+            return number * seconds;
+    throw usage_error(fmt::format("{} is not a length of time", text))
+        .at("--embargo-time")
+        .expected("a whole number up to 36500 and s, min, h or d, such as 5d");
+}
+
+research::WalkForwardOptions options_of(const Context& context, const EffectiveConfig& effective) {
+    const CommandLine& line = context.line;
+    research::WalkForwardOptions options{effective.config, effective.given, {}, {}, line.flag("final")};
+    research::WalkForwardRules& rules = options.rules;
+    const auto count = [&](const char* key, std::size_t otherwise) {
+        return static_cast<std::size_t>(line.integer(key, static_cast<std::int64_t>(otherwise)));
+    };
+    rules.window = line.text("window") == "rolling" ? research::Window::rolling : research::Window::expanding;
+    rules.folds = count("folds", rules.folds);
+    rules.train_rows = count("train_rows", rules.train_rows);
+    rules.blocks = count("blocks", rules.blocks);
+    rules.test_blocks = count("test_blocks", rules.test_blocks);
+    rules.final_share = line.number("final_share", rules.final_share);
+    rules.embargo_rows = static_cast<std::size_t>(effective.config.embargo);
+    if (line.has("embargo_time"))
+        rules.embargo_seconds = duration_of(line.text("embargo_time"));
+    for (const char* name :
+         {"window", "folds", "train_rows", "blocks", "test_blocks", "final_share", "embargo_time"})
+        if (line.has(name)) {
+            std::string option = name;
+            std::ranges::replace(option, '_', '-');
+            options.given_rules.insert(option);
+        }
+    return options;
+}
+
+void check_rules(const CommandLine& line, const EffectiveConfig& effective) {
+    if (line.has("blocks"))
+        return;
+    const char* without_blocks = "windows train on earlier rows only";
+    if (line.has("test_blocks"))
+        throw usage_error("--test-blocks belongs to --blocks, which is not given")
+            .expected("--blocks N with it");
+    if (line.has("embargo_time") || effective.chosen.contains("embargo"))
+        throw usage_error(fmt::format("{} has no effect without --blocks: {}",
+                                      line.has("embargo_time") ? "--embargo-time" : "--embargo",
+                                      without_blocks))
+            .expected("--blocks N with it");
+}
+
+void print_outcome(Context& context, const research::WalkForwardOutcome& outcome) {
+    Stream& output = context.output;
+    if (context.messages.json) {
+        context.result({{"interrupted", outcome.interrupted},
+                        {"folder", outcome.folder.string()},
+                        {"report", outcome.report.string()},
+                        {"verdict", outcome.verdict},
+                        {"has_edge", outcome.has_edge},
+                        {"scores", outcome.score_lines},
+                        {"notes", outcome.notes},
+                        {"seconds", outcome.seconds}});
+        return;
+    }
+    if (outcome.interrupted) {
+        output.line(fmt::format("interrupted after {}; the networks that were finished are saved in {}",
+                                format_duration(outcome.seconds), outcome.folder.string()));
+        output.line(fmt::format("continue with: rekindle walk-forward --resume-from-checkpoint {}",
+                                outcome.folder.string()));
+        return;
+    }
+    output.line("");
+    output.line(outcome.verdict);
+    output.line("");
+    for (const std::string& line : outcome.score_lines)
+        output.line(line);
+    for (const std::string& note : outcome.notes)
+        output.line(note);
+    output.line("");
+    output.line(fmt::format("predictions: {}", (outcome.folder / "predictions.csv").string()));
+    output.line(fmt::format("report:      {}", outcome.report.string()));
+    output.line(fmt::format("total time:  {}", format_duration(outcome.seconds)));
+}
+
+} // namespace
+
+ExitStatus run_walk_forward(Context& context) {
+    ProgressView view(context.output, context.errors, context.messages);
+    const EffectiveConfig effective = context.config(view);
+    if (printed_config(context, effective.config))
+        return ExitStatus::success;
+    if (effective.config.data.empty() && effective.config.resume_from_checkpoint.empty())
+        throw usage_error("no bars given")
+            .expected("--data PATH")
+            .hint("rekindle simulate --output bars.csv generates some to try.");
+    if (effective.config.resume_from_checkpoint.empty())
+        check_rules(context.line, effective);
+    const research::WalkForwardOptions options = options_of(context, effective);
+    CancellationToken cancellation;
+    const InterruptionGuard guard(cancellation);
+    const research::WalkForwardOutcome outcome = research::walk_forward(options, view, cancellation);
+    view.finish();
+    print_outcome(context, outcome);
+    return outcome.interrupted ? ExitStatus::interrupted : ExitStatus::success;
+}
+
+} // namespace rekindle::cli

@@ -1,0 +1,304 @@
+#include "walk_forward/job_report.h"
+
+#include <rekindle/base/text.h>
+#include <rekindle/base/version.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/profile_output.h>
+#include <rekindle/research/sharpe.h>
+#include <rekindle/trainer/network.h>
+#include <rekindle/trainer/settings.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+namespace rekindle::research {
+
+namespace {
+
+constexpr std::size_t shown_outcomes = 3000;
+
+std::string count(std::size_t value) {
+    return with_thousands(static_cast<std::int64_t>(value));
+}
+
+std::string date_of_row(const JobResult& result, std::size_t row) {
+    return market::format_date(result.rows.matrix.dates[row]);
+}
+
+/// The blocks of one path in chronological order.
+std::vector<const BlockForecasts*> path_blocks(const JobResult& result, std::size_t path) {
+    std::vector<const BlockForecasts*> blocks;
+    for (const BlockForecasts& block : result.forecasts.blocks)
+        if (block.path == path)
+            blocks.push_back(&block);
+    std::ranges::sort(blocks, {}, [](const BlockForecasts* block) { return block->rows.begin; });
+    return blocks;
+}
+
+/// Calls call(block, index in the block, row) for each row of a path that is scored.
+template <class Call>
+void for_each_scored(const JobResult& result, std::size_t path, const Call& call) {
+    const std::int64_t until = known_until(result);
+    for (const BlockForecasts* block : path_blocks(result, path))
+        for (std::size_t i = 0; i < block->rows.size(); ++i) {
+            const std::size_t row = block->rows.begin + i;
+            if (result.rows.targets.valid[row] != 0 && result.rows.target_end[row] <= until)
+                call(*block, i, row);
+        }
+}
+
+trainer::Chart fold_chart(const JobResult& result) {
+    const bool probability = result.rows.meaning.is_probability();
+    trainer::Chart chart;
+    chart.title = probability ? "Log loss reduction by fold" : "Out-of-sample R² by fold";
+    chart.description = "One bar for each fold: what the networks save of the loss of the training mean.";
+    chart.x = {.title = "fold", .integers = true};
+    chart.y = {.title = probability ? "log loss reduction (%)" : "R² (%)", .include_zero = true};
+    chart.legend = false;
+    trainer::Series bars{.mark = trainer::Mark::bar, .bar_width = 0.7};
+    const std::vector<double> scores = fold_scores(result);
+    for (std::size_t f = 0; f < scores.size(); ++f) {
+        bars.x.push_back(static_cast<double>(f + 1));
+        bars.y.push_back(scores[f]);
+    }
+    chart.series.push_back(std::move(bars));
+    chart.rules.push_back({0, "training mean"});
+    return chart;
+}
+
+/// The squared error that the networks and the linear model save, summed from the first row on.
+trainer::Chart saved_chart(const JobResult& result, std::size_t path) {
+    trainer::Chart chart;
+    chart.title = "Squared error saved since the first fold";
+    chart.description = "A line that rises steadily is an edge; a single jump is a few lucky rows.";
+    chart.x = {.title = "predicted row"};
+    chart.y = {.title = "saved, in % of the training mean's whole squared error", .include_zero = true};
+    trainer::Series network{.name = "networks", .style = 0}, linear{.name = "linear model", .style = 1};
+    double saved = 0, saved_linear = 0, total = 0;
+    std::vector<double> by_network, by_linear;
+    for_each_scored(result, path, [&](const BlockForecasts& block, std::size_t i, std::size_t row) {
+        const auto actual = static_cast<double>(result.rows.targets.values[row]);
+        const auto square = [&](double guess) { return (actual - guess) * (actual - guess); };
+        const double base = square(block.training_mean);
+        total += base;
+        by_network.push_back(saved += base - square(block.mean(i).value));
+        by_linear.push_back(saved_linear += base - square(block.linear[i]));
+    });
+    const std::size_t every = std::max<std::size_t>(1, by_network.size() / shown_outcomes);
+    for (std::size_t i = 0; i < by_network.size() && total > 0; i += every) {
+        network.x.push_back(static_cast<double>(i + 1));
+        network.y.push_back(100 * by_network[i] / total);
+        linear.x.push_back(static_cast<double>(i + 1));
+        linear.y.push_back(100 * by_linear[i] / total);
+    }
+    chart.series = {std::move(network), std::move(linear)};
+    chart.rules.push_back({0, "training mean"});
+    return chart;
+}
+
+trainer::ReportTable fold_rows_table(const JobResult& result) {
+    trainer::ReportTable table{
+        "Folds",
+        {"fold", "training rows", "from", "to", "predicted rows", "from", "to", "score (%)"},
+        {},
+        "A training row whose target ends after the first predicted row is known is "
+        "purged. The scaler of each fold is fitted on its training rows."};
+    const std::vector<double> scores = fold_scores(result);
+    for (std::size_t f = 0; f < result.plan.folds.size(); ++f) {
+        const Fold& fold = result.plan.folds[f];
+        table.rows.push_back(
+            {std::to_string(f + 1), count(rows_in(fold.train)), date_of_row(result, fold.train.front().begin),
+             date_of_row(result, fold.train.back().end - 1), count(rows_in(fold.test)),
+             date_of_row(result, fold.test.front().begin), date_of_row(result, fold.test.back().end - 1),
+             std::isnan(scores[f]) ? "" : fmt::format("{:.3g}", scores[f])});
+    }
+    return table;
+}
+
+trainer::ReportTable importance_table(const JobResult& result) {
+    trainer::ReportTable table{"Permutation importance",
+                               {"features", "loss grows by (%)", "lowest fold", "highest fold"},
+                               {},
+                               "How much the loss on the predicted rows grows when the values of these "
+                               "features are taken from other predicted rows (Breiman, 2001); median over "
+                               "the folds. Near 0: the networks do without them."};
+    for (const Importance& group : result.forecasts.importance)
+        table.rows.push_back({group.group, fmt::format("{:.3g}", 100 * group.loss_increase),
+                              fmt::format("{:.3g}", 100 * group.lowest),
+                              fmt::format("{:.3g}", 100 * group.highest)});
+    return table;
+}
+
+/// The returns of holding the sign of each forecast, without costs.
+std::vector<double> sign_returns(const JobResult& result, std::size_t path) {
+    std::vector<double> returns;
+    for_each_scored(result, path, [&](const BlockForecasts& block, std::size_t i, std::size_t row) {
+        const double value = block.mean(i).value;
+        const auto actual = static_cast<double>(result.rows.targets.values[row]);
+        returns.push_back(value > 0 ? actual : value < 0 ? -actual : 0);
+    });
+    return returns;
+}
+
+/// What the sign of the forecast would have earned: only for returns that do not overlap.
+std::vector<trainer::ReportTable> sharpe_tables(const JobResult& result, std::size_t path) {
+    if (result.rows.meaning.is_probability() || !result.rows.meaning.is_directional() ||
+        result.rows.meaning.horizon != 1)
+        return {};
+    const std::vector<double> returns = sign_returns(result, path);
+    const Expected<SharpeEstimate> estimate = estimate_sharpe(returns);
+    trainer::ReportTable table{"Holding the sign of the forecast, before costs",
+                               {"figure", "value"},
+                               {},
+                               fmt::format("Per period, not annualized. {} on these data in this output "
+                                           "folder {} counted as trials; others that were tried are not "
+                                           "known to the program. rekindle backtest applies costs.",
+                                           counted(result.jobs, "walk-forward job"),
+                                           result.jobs == 1 ? "is" : "are")};
+    if (!estimate) {
+        table.rows.push_back({"Sharpe ratio", "none: " + estimate.error().message()});
+        return {table};
+    }
+    table.rows.push_back({"periods", count(estimate->periods)});
+    table.rows.push_back({"Sharpe ratio", fmt::format("{:.3g}", estimate->ratio)});
+    if (estimate->periods < min_judged_periods) {
+        table.rows.push_back(
+            {"its probabilities", fmt::format("none: at least {} periods are needed", min_judged_periods)});
+        return {table};
+    }
+    const double variance = sharpe_variance_without_skill(estimate->periods);
+    table.rows.push_back({"probability that the true ratio is above 0 (probabilistic Sharpe ratio)",
+                          fmt::format("{:.1f} %", 100 * probabilistic_sharpe_ratio(*estimate))});
+    table.rows.push_back(
+        {fmt::format("the same after {} (deflated Sharpe ratio)", counted(result.jobs, "trial")),
+         fmt::format("{:.1f} %", 100 * deflated_sharpe_ratio(*estimate, result.jobs, variance))});
+    const auto needed =
+        minimum_track_record_length(*estimate, expected_maximum_sharpe(result.jobs, variance));
+    table.rows.push_back(
+        {"periods needed for 95 % (minimum track record length)",
+         needed ? count(static_cast<std::size_t>(std::ceil(*needed))) : "none: " + needed.error().message()});
+    return {table};
+}
+
+void add_final(trainer::ReportSection& section, const JobResult& result) {
+    const RowRange rows = result.plan.final_rows;
+    if (rows.size() == 0)
+        return;
+    const std::string span = fmt::format("{} from {} to {}", counted(rows.size(), "row"),
+                                         date_of_row(result, rows.begin), date_of_row(result, rows.end - 1));
+    if (result.final_blocks.empty())
+        section.sentences.push_back(
+            result.openings.empty()
+                ? fmt::format("The final part ({}) is untouched. Open it once, at the end: rekindle "
+                              "walk-forward --resume-from-checkpoint FOLDER --final.",
+                              span)
+                : fmt::format("The final part ({}) was opened on {} by {}: it is no longer untouched.", span,
+                              result.openings.front().opened, result.openings.front().folder));
+    else
+        section.sentences.push_back(fmt::format(
+            "The final part ({}) was opened{}. {}", span,
+            result.openings.empty()
+                ? ""
+                : fmt::format(", {} after it was first opened", counted(result.openings.size(), "time")),
+            result.final_evaluation.verdict.text()));
+}
+
+trainer::ReportSection walk_section(const JobResult& result, std::size_t path) {
+    trainer::ReportSection section;
+    section.title =
+        result.job.rules.combinatorial() ? "Combinatorial purged cross-validation" : "Walk-forward";
+    section.charts.push_back(fold_chart(result));
+    section.charts.push_back(saved_chart(result, path));
+    if (result.job.rules.combinatorial())
+        section.sentences.push_back(
+            "Folds also train on rows that are later than those they predict. That tells how stable a "
+            "result is, not what trading would have earned: use windows for that.");
+    add_final(section, result);
+    if (result.jobs > 1)
+        section.sentences.push_back(fmt::format(
+            "{} on these data are in this output folder. The best of several is chosen on these rows, which "
+            "favors it.",
+            counted(result.jobs, "walk-forward job")));
+    section.tables = sharpe_tables(result, path);
+    section.tables.push_back(importance_table(result));
+    section.tables.push_back(fold_rows_table(result));
+    return section;
+}
+
+trainer::Chart path_chart(std::span<const trainer::Evaluation> evaluations) {
+    std::vector<double> scores;
+    for (const trainer::Evaluation& evaluation : evaluations)
+        scores.push_back(evaluation.scores.empty() ? std::nan("") : evaluation.scores.front().value);
+    return trainer::distribution_chart(scores, "First score by path", "score (%)", trainer::Better::higher);
+}
+
+void add_facts(trainer::ReportData& report, const JobResult& result) {
+    const market::ReadReport& read = result.data.read.report;
+    report.data = {
+        {"Bars", fmt::format("{} ({}, {})", count(read.rows), read.format, format_bytes(read.bytes))},
+        {"Sessions", fmt::format("{}, {} to {}", count(result.data.summaries.size()),
+                                 market::format_date(result.data.summaries.front().date),
+                                 market::format_date(result.data.summaries.back().date))},
+        {"Tick", market::tick_text(read)},
+        {"XXH3-128 of the input", read.data_hash.hex()}};
+    nlohmann::ordered_json json;
+    to_json(json, result.job.config);
+    report.configuration.emplace_back("networks", count(result.forecasts.networks));
+    for (const auto& [key, value] : json.items()) {
+        const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        if (!text.empty())
+            report.configuration.emplace_back(key, text);
+    }
+}
+
+} // namespace
+
+trainer::ReportData report_of(const JobResult& result, std::span<const trainer::Evaluation> evaluations,
+                              std::size_t shown, const std::filesystem::path& folder) {
+    trainer::ReportData report;
+    const bool probability = result.rows.meaning.is_probability();
+    std::string names;
+    for (const std::string& path : result.job.config.data)
+        names += (names.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
+    report.kind = "walk-forward report";
+    report.title = names;
+    report.run = folder.filename().string();
+    report.finished = market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
+    report.program = "rekindle " + version_number();
+    report.synthetic = result.data.read.report.synthetic;
+    report.target = result.rows.meaning.text();
+    report.evaluation = evaluations[shown];
+    report.calibration_scale = probability ? 1 : 100;
+    report.target_unit = probability ? "probability" : "%";
+    report.sections.push_back(walk_section(result, shown));
+    if (evaluations.size() > 1)
+        report.sections.front().charts.push_back(path_chart(evaluations));
+    for_each_scored(result, shown, [&](const BlockForecasts& block, std::size_t i, std::size_t row) {
+        report.predicted.push_back(report.calibration_scale * block.mean(i).value);
+        report.actual.push_back(report.calibration_scale *
+                                static_cast<double>(result.rows.targets.values[row]));
+    });
+    if (const std::size_t every = std::max<std::size_t>(1, report.actual.size() / shown_outcomes);
+        every > 1) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < report.actual.size(); i += every, ++kept) {
+            report.predicted[kept] = report.predicted[i];
+            report.actual[kept] = report.actual[i];
+        }
+        report.notes.push_back(fmt::format("The chart of predictions shows every {} of {}.",
+                                           ordinal(static_cast<std::int64_t>(every)),
+                                           counted(report.actual.size(), "predicted row")));
+        report.predicted.resize(kept);
+        report.actual.resize(kept);
+    }
+    add_facts(report, result);
+    report.timings = result.stages;
+    report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
+    return report;
+}
+
+} // namespace rekindle::research

@@ -1,0 +1,232 @@
+#include <rekindle/base/clock.h>
+#include <rekindle/base/error.h>
+#include <rekindle/research/network_jobs.h>
+#include <rekindle/trainer/row_orders.h>
+#include <rekindle/trainer/slice_length.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+namespace rekindle::research {
+
+namespace {
+
+/// The number of an epoch that no training reaches: its order permutes the test rows.
+constexpr std::int64_t importance_epoch = 0xFFFF'FFFF;
+
+std::vector<std::size_t> evenly_spaced(const std::vector<std::size_t>& rows, std::size_t most) {
+    std::vector<std::size_t> chosen;
+    const std::size_t count = std::min(rows.size(), most);
+    for (std::size_t i = 0; i < count; ++i)
+        chosen.push_back(rows[rows.size() * i / count]);
+    return chosen;
+}
+
+/// The mean loss of outputs, in evaluation mode; of a Gaussian that of its mean, so that groups of features
+/// compare by what they say about the outcome.
+double mean_loss_of(const mlp::LossSpec& loss, std::span<const float> outputs,
+                    std::span<const float> targets) {
+    const std::size_t width = outputs.size() / targets.size();
+    double sum = 0;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        const double output = outputs[i * width], target = targets[i];
+        if (loss.kind == mlp::LossSpec::Kind::bce_with_logits)
+            sum += std::max(output, 0.0) - output * target + std::log1p(std::exp(-std::abs(output)));
+        else
+            sum += (output - target) * (output - target);
+    }
+    return sum / static_cast<double>(targets.size());
+}
+
+/// The epochs of one call of train_networks().
+class JobTrainer {
+  public:
+    JobTrainer(mlp::Population& population, const FoldBlock& block, std::span<const NetworkJob> jobs,
+               const JobSettings& settings)
+        : population_(population), block_(block), jobs_(jobs), settings_(settings),
+          samples_(population.prepare(block.samples())), pool_(settings.threads), orders_(jobs.size()),
+          slices_(jobs.size()), losses_(jobs.size()), rows_(jobs.size()), diverged_(jobs.size()) {
+        for (const NetworkJob& job : jobs)
+            batches_.push_back((rows_of(job).train.size() + settings.batch_size - 1) / settings.batch_size);
+        longest_ = *std::max_element(batches_.begin(), batches_.end());
+    }
+
+    /// False if the token asked to stop.
+    bool run(const JobProgress& progress, const CancellationToken& cancellation);
+    std::vector<NetworkResult> results();
+
+  private:
+    const FoldRows& rows_of(const NetworkJob& job) const { return block_.folds()[job.fold]; }
+    void shuffle(std::int64_t epoch);
+    /// Trains batches [first, first + count) of the epoch.
+    void train_slice(std::size_t first, std::size_t count);
+    double mean_loss() const;
+    std::vector<float> outputs_of(std::size_t member, RowRange rows) const;
+    double training_error_of(std::size_t member) const;
+    void measure_importance(std::size_t member, NetworkResult& result);
+
+    mlp::Population& population_;
+    const FoldBlock& block_;
+    std::span<const NetworkJob> jobs_;
+    const JobSettings& settings_;
+    std::unique_ptr<mlp::SampleSet> samples_;
+    ThreadPool pool_;
+    std::vector<std::vector<std::uint32_t>> orders_; ///< of the epoch, per member
+    std::vector<std::span<const std::uint32_t>> slices_;
+    std::vector<std::size_t> batches_; ///< per epoch
+    std::size_t longest_ = 0;
+    std::vector<double> losses_;    ///< sums over the epoch
+    std::vector<std::size_t> rows_; ///< trained in the epoch
+    std::vector<std::uint8_t> diverged_;
+};
+
+void JobTrainer::shuffle(std::int64_t epoch) {
+    std::ranges::fill(losses_, 0.0);
+    std::ranges::fill(rows_, std::size_t{0});
+    pool_.for_each(jobs_.size(), [&](std::size_t m) {
+        const RowRange train = rows_of(jobs_[m]).train;
+        orders_[m] = trainer::epoch_order(train.size(), jobs_[m].training.seed, epoch);
+        for (std::uint32_t& row : orders_[m])
+            row += static_cast<std::uint32_t>(train.begin);
+    });
+}
+
+void JobTrainer::train_slice(std::size_t first, std::size_t count) {
+    const std::size_t batch = settings_.batch_size;
+    for (std::size_t m = 0; m < jobs_.size(); ++m) {
+        const std::size_t rows = orders_[m].size();
+        const std::size_t begin = std::min(first * batch, rows),
+                          end = std::min((first + count) * batch, rows);
+        slices_[m] = diverged_[m] != 0
+                         ? std::span<const std::uint32_t>()
+                         : std::span<const std::uint32_t>(orders_[m]).subspan(begin, end - begin);
+    }
+    const auto results = population_.train(*samples_, slices_, batch);
+    for (std::size_t m = 0; m < jobs_.size(); ++m) {
+        if (!results[m].finite)
+            diverged_[m] = 1;
+        losses_[m] += results[m].loss_sum;
+        rows_[m] += results[m].rows;
+    }
+}
+
+double JobTrainer::mean_loss() const {
+    double loss = 0, rows = 0;
+    for (std::size_t m = 0; m < jobs_.size(); ++m)
+        if (diverged_[m] == 0) {
+            loss += losses_[m];
+            rows += static_cast<double>(rows_[m]);
+        }
+    return rows > 0 ? loss / rows : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool JobTrainer::run(const JobProgress& progress, const CancellationToken& cancellation) {
+    std::uint64_t per_epoch = 0, done = 0;
+    for (const std::size_t batches : batches_)
+        per_epoch += batches;
+    const std::uint64_t total = per_epoch * static_cast<std::uint64_t>(settings_.epochs);
+    trainer::SliceLength length(jobs_.size());
+    population_.initialize();
+    for (std::int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
+        shuffle(epoch);
+        for (std::size_t first = 0; first < longest_;) {
+            if (cancellation.requested())
+                return false;
+            const auto count = std::min<std::size_t>(length.batches(), longest_ - first);
+            const auto start = std::chrono::steady_clock::now();
+            train_slice(first, count);
+            length.took(seconds_since(start));
+            for (const std::size_t batches : batches_)
+                done += std::min(first + count, batches) - std::min(first, batches);
+            first += count;
+            progress(done, total, mean_loss());
+        }
+        population_.finish_accumulation();
+    }
+    return true;
+}
+
+std::vector<float> JobTrainer::outputs_of(std::size_t member, RowRange rows) const {
+    std::vector<float> outputs(rows.size() * population_.model().outputs());
+    population_.predict(member, *samples_, rows.begin, rows.size(), outputs);
+    return outputs;
+}
+
+double JobTrainer::training_error_of(std::size_t member) const {
+    const FoldRows& fold = rows_of(jobs_[member]);
+    const std::size_t width = population_.model().outputs();
+    const std::vector<float> outputs = outputs_of(member, fold.sample);
+    const auto targets = block_.targets(fold.sample);
+    double squares = 0;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        const double error = fold.meaning.outcome(targets[i]) - fold.meaning.value(outputs[i * width]);
+        squares += error * error;
+    }
+    return std::sqrt(squares / static_cast<double>(targets.size()));
+}
+
+void JobTrainer::measure_importance(std::size_t member, NetworkResult& result) {
+    constexpr std::size_t most_rows = 4096;
+    const FoldRows& fold = rows_of(jobs_[member]);
+    const std::size_t width = population_.model().inputs;
+    const std::vector<std::size_t> rows = evenly_spaced(block_.rows_with_target(fold.test), most_rows);
+    if (rows.empty())
+        return;
+    std::vector<float> inputs, targets;
+    for (const std::size_t row : rows) {
+        const auto values = block_.inputs({row, row + 1});
+        inputs.insert(inputs.end(), values.begin(), values.end());
+        targets.push_back(block_.targets({row, row + 1}).front());
+    }
+    const auto loss_of = [&](const std::vector<float>& values) {
+        const auto samples = population_.prepare({values.data(), width, targets.data(), rows.size(), {}});
+        std::vector<float> outputs(rows.size() * population_.model().outputs());
+        population_.predict(member, *samples, 0, rows.size(), outputs);
+        return mean_loss_of(jobs_[member].training.loss, outputs, targets);
+    };
+    result.test_loss = loss_of(inputs);
+    const auto order = trainer::epoch_order(rows.size(), jobs_[member].training.seed, importance_epoch);
+    for (const auto& columns : settings_.permuted) {
+        std::vector<float> permuted = inputs;
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (const std::size_t column : columns)
+                permuted[i * width + column] = inputs[order[i] * width + column];
+        result.permuted_losses.push_back(loss_of(permuted));
+    }
+}
+
+std::vector<NetworkResult> JobTrainer::results() {
+    std::vector<NetworkResult> results(jobs_.size());
+    for (std::size_t m = 0; m < jobs_.size(); ++m) {
+        NetworkResult& result = results[m];
+        result.diverged = diverged_[m] != 0;
+        if (result.diverged)
+            continue;
+        result.training_loss = losses_[m] / static_cast<double>(rows_[m]);
+        result.training_error = training_error_of(m);
+        result.outputs = outputs_of(m, rows_of(jobs_[m]).test);
+        if (!settings_.permuted.empty())
+            measure_importance(m, result);
+    }
+    return results;
+}
+
+} // namespace
+
+std::optional<std::vector<NetworkResult>> train_networks(mlp::Population& population, const FoldBlock& block,
+                                                         std::span<const NetworkJob> jobs,
+                                                         const JobSettings& settings,
+                                                         const JobProgress& progress,
+                                                         const CancellationToken& cancellation) {
+    if (population.size() != jobs.size())
+        throw internal_error("the population does not have one member for each job");
+    JobTrainer job_trainer(population, block, jobs, settings);
+    if (!job_trainer.run(progress, cancellation))
+        return std::nullopt;
+    return job_trainer.results();
+}
+
+} // namespace rekindle::research

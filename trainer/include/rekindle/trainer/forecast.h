@@ -1,0 +1,55 @@
+#pragma once
+/// What networks predict for rows of features, with the standard deviation of the outcome.
+
+#include <rekindle/market/targets.h>
+#include <rekindle/mlp/engine.h>
+#include <rekindle/trainer/dataset.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// In the unit of the target.
+struct Forecast {
+    double value = 0;
+    double sigma = 0; ///< standard deviation of the outcome around the value
+};
+
+/// What was known when a network was trained: with it, later rows can be predicted and compared.
+struct ForecastRecord {
+    std::uint64_t seed = 0;
+    std::int64_t validation_from = 0; ///< instant at which the first validation row was known, UTC seconds
+    std::int64_t validation_to = 0;   ///< the last one
+    double training_mean = 0;         ///< of the training targets; of a direction: the share of rises
+    double training_error = 0;        ///< root mean square of outcome - prediction over the training rows
+};
+
+/// From a network's outputs for one row. The sigma is the network's own with the loss gaussian-nll,
+/// sqrt(p (1 - p)) for a probability, else `training_error`.
+Forecast forecast_of(const TargetMeaning& meaning, std::span<const float> outputs, double training_error);
+/// For rows of scaled inputs, row-major.
+std::vector<Forecast> forecasts_of(const mlp::Engine& engine, const TargetMeaning& meaning,
+                                   double training_error, std::span<const float> inputs);
+
+/// The mean over networks of what each says about a row; networks without forecasts are left out. Its sigma
+/// is the root of their mean squared sigma plus the variance of their values. Precondition: at least one has
+/// forecasts.
+Forecast mean_forecast(std::span<const std::vector<Forecast>> networks, std::size_t row);
+/// The standard deviation of the networks' values for a row.
+double spread_of(std::span<const std::vector<Forecast>> networks, std::size_t row);
+
+/// The training error is measured on at most this many training rows, at equal distances.
+inline constexpr std::size_t error_rows = 16'384;
+/// Root mean square of outcome - prediction over those rows, in the unit of the target.
+double training_error(const mlp::Engine& engine, const Dataset& set);
+/// The record of a network that was trained on the set with this seed.
+ForecastRecord forecast_record(const MarketData& data, const Dataset& set, std::uint64_t seed,
+                               const mlp::Engine& engine);
+
+/// The outcome of a row in the unit of the target; NaN if it has none.
+double outcome_of(const market::Targets& targets, std::size_t row);
+
+} // namespace rekindle::trainer
