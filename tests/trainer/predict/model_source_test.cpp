@@ -38,7 +38,10 @@ TEST_F(ModelSourceTest, EveryFileOfARunIsReadOrIdentified) {
         lines[10] = "2020-01-17,1,0.5,2,1,5,15"; // high below low
         write_lines(bars(), lines);
         const fs::path folder = run(settings).run_folder;
-        const Prediction expected = predict_from(folder);
+        // The folder of a population predicts with the mean of its networks, each file with one of them.
+        const Prediction expected =
+            predict_from(population == 1 ? folder : folder / "best_model.safetensors");
+        EXPECT_EQ(predict_from(folder).networks, static_cast<std::size_t>(population));
         const std::set<std::string> best{"best_model.pt", "best_model.safetensors",
                                          "best_model_metadata.json", "model.pt"};
         const std::set<std::string> last{"model_final.pt", "model_final.safetensors",

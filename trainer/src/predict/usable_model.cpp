@@ -144,7 +144,8 @@ UsableModel from_safetensors(const PredictOptions& options) {
                                       file.metadata.at("networks")))
             .at(options.model.string())
             .expected("one network")
-            .hint("Give the run folder to use its best network. population.csv lists the others.");
+            .hint("Give the run folder to predict with the mean of all, or its best_model.safetensors "
+                  "for the best one.");
     if (const auto own = file.metadata.find(metadata_key); own != file.metadata.end()) {
         const Json details = Json::parse(own->second, nullptr, false);
         if (details.is_discarded())
