@@ -65,6 +65,7 @@ rekindle_find_archive(lz4 lz4.h lz4)
 rekindle_find_archive(brotli_common brotli/types.h brotlicommon)
 rekindle_find_archive(brotli brotli/decode.h brotlidec rekindle::brotli_common)
 rekindle_find_archive(re2 re2/re2.h re2)
+rekindle_find_archive(sqlite sqlite3.h sqlite3 m ${CMAKE_DL_LIBS})
 rekindle_find_archive(agg agg2/agg_basics.h agg)
 rekindle_find_archive(png png.h png rekindle::zlib m)
 

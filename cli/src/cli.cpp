@@ -23,6 +23,7 @@ const std::map<std::string_view, Runner>& runners() {
     static const std::map<std::string_view, Runner> table{
         {"train", run_train},
         {"walk-forward", run_walk_forward},
+        {"search", run_search},
         {"predict", run_predict},
         {"import-model", run_import_model},
         {"inspect", run_inspect},

@@ -189,6 +189,8 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
         CLI::Option* entry = nullptr;
         if (option->kind == ValueKind::path_list)
             entry = app.add_option(name, paths)->take_all();
+        else if (option->kind == ValueKind::text_list)
+            entry = app.add_option(name)->take_all();
         else if (option->kind == ValueKind::flag)
             entry = app.add_flag(name)->take_last();
         else

@@ -6,7 +6,7 @@ INSTALLED_LIST=$STATE_FOLDER/installed-packages
 # Libraries that are linked into the program; their licenses go into the release.
 readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev zlib1g-dev
     libxxhash-dev libagg-dev libpng-dev libabsl-dev libre2-dev libzstd-dev libsnappy-dev liblz4-dev
-    libbrotli-dev)
+    libbrotli-dev libsqlite3-dev)
 # Only headers; the libraries themselves are opened at run time where a machine has them.
 readonly HEADER_PACKAGES=(libvulkan-dev libvulkan-volk-dev)
 # What the GPU tests need: a Vulkan loader, the drivers lavapipe and RADV, and the validation layers.

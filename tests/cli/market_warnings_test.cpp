@@ -3,6 +3,7 @@
 #include "process.h"
 #include "small_market.h"
 
+#include <rekindle/base/file.h>
 #include <rekindle/cli/option_table.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/simulate.h>
@@ -66,18 +67,34 @@ const std::string& network_file() {
     return path;
 }
 
+/// One position, held from the first bar on.
+const std::string& positions_file() {
+    static const TemporaryFolder folder;
+    static const std::string path = [] {
+        write_file_atomically(folder.path() + "/positions.csv",
+                              "known_at,position\n1990-01-01T00:00:00Z,1\n");
+        return folder.path() + "/positions.csv";
+    }();
+    return path;
+}
+
 /// A command with what it needs besides options.
 Words reading(const std::string& command, const std::string& data, const std::string& model) {
     if (command == "inspect")
         return {command, data, "--format", "json"};
     if (command == "import-model")
         return {command, network_file(), "--data", data, "--output", "imports"};
-    const Words more = command == "volume-profile" ? Words{"--draw", "1"}
-                       : command == "features" ? Words{"--output", "features.csv", "--features", "calendar"}
-                       : command == "train"
-                           ? Words{"--epochs", "1", "--hidden-layers", "4", "--features", "calendar,gap"}
-                       : command == "predict" ? Words{"--model", model}
-                                              : Words{};
+    const Words small{"--epochs", "1", "--hidden-layers", "4", "--features", "calendar,gap"};
+    const Words more =
+        command == "volume-profile" ? Words{"--draw", "1"}
+        : command == "features"     ? Words{"--output", "features.csv", "--features", "calendar"}
+        : command == "train"        ? small
+        : command == "walk-forward" ? joined(small, {"--folds", "2", "--output", "walks"})
+        : command == "search"       ? joined(small, {"--folds", "2", "--output", "searches", "--trials", "2",
+                                                     "--vary", "dropout-rate=0|0.1"})
+        : command == "backtest"     ? Words{"--positions", positions_file(), "--output", "backtests"}
+        : command == "predict"      ? Words{"--model", model}
+                                    : Words{};
     EXPECT_FALSE(more.empty()) << "no test runs " << command;
     return joined({command, "--data", data}, more);
 }
@@ -193,7 +210,9 @@ TEST(MarketWarnings, NoVolume) {
     const std::string data =
         folder.file("spx.csv", cut_volume(daily("", "", market::make_date(2023, 1, 2), 200, 4000)));
     const Words columns{"--columns", "time=1,open=2,high=3,low=4,close=5,volume=none"};
-    expect_said(data, columns, {"No bar has volume", "mean nothing"}, 0, commands_of("columns"));
+    std::vector<std::string> commands = commands_of("columns");
+    std::erase(commands, "backtest"); // it makes no profiles
+    expect_said(data, columns, {"No bar has volume", "mean nothing"}, 0, commands);
     const Finished trained =
         rekindle(joined({"train", "--data", data, "--epochs", "1", "--hidden-layers", "4"}, columns),
                  {.folder = folder.path()});

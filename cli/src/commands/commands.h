@@ -29,6 +29,7 @@ Error unknown_command(std::string_view written);
 
 ExitStatus run_train(Context& context);
 ExitStatus run_walk_forward(Context& context);
+ExitStatus run_search(Context& context);
 ExitStatus run_predict(Context& context);
 ExitStatus run_import_model(Context& context);
 ExitStatus run_inspect(Context& context);

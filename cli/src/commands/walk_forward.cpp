@@ -1,3 +1,4 @@
+#include "fold_rules.h"
 #include "market_input.h"
 
 #include <rekindle/base/text.h>
@@ -32,28 +33,18 @@ std::int64_t duration_of(const std::string& text) {
 
 research::WalkForwardOptions options_of(const Context& context, const EffectiveConfig& effective) {
     const CommandLine& line = context.line;
-    research::WalkForwardOptions options{effective.config, effective.given, {}, {}, line.flag("final")};
-    research::WalkForwardRules& rules = options.rules;
-    const auto count = [&](const char* key, std::size_t otherwise) {
-        return static_cast<std::size_t>(line.integer(key, static_cast<std::int64_t>(otherwise)));
-    };
-    rules.window = line.text("window") == "rolling" ? research::Window::rolling : research::Window::expanding;
-    rules.folds = count("folds", rules.folds);
-    rules.train_rows = count("train_rows", rules.train_rows);
-    rules.blocks = count("blocks", rules.blocks);
-    rules.test_blocks = count("test_blocks", rules.test_blocks);
-    rules.final_share = line.number("final_share", rules.final_share);
+    FoldRules folds = fold_rules(line);
+    research::WalkForwardRules& rules = folds.rules;
+    rules.blocks = static_cast<std::size_t>(line.integer("blocks", static_cast<std::int64_t>(rules.blocks)));
+    rules.test_blocks =
+        static_cast<std::size_t>(line.integer("test_blocks", static_cast<std::int64_t>(rules.test_blocks)));
     rules.embargo_rows = static_cast<std::size_t>(effective.config.embargo);
     if (line.has("embargo_time"))
         rules.embargo_seconds = duration_of(line.text("embargo_time"));
-    for (const char* name :
-         {"window", "folds", "train_rows", "blocks", "test_blocks", "final_share", "embargo_time"})
-        if (line.has(name)) {
-            std::string option = name;
-            std::ranges::replace(option, '_', '-');
-            options.given_rules.insert(option);
-        }
-    return options;
+    for (const char* key : {"blocks", "test_blocks", "embargo_time"})
+        if (line.has(key))
+            folds.given.insert(option_name(key));
+    return {effective.config, effective.given, rules, folds.given, line.flag("final")};
 }
 
 void check_rules(const CommandLine& line, const EffectiveConfig& effective) {

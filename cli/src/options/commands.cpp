@@ -40,6 +40,29 @@ CommandSpec walk_forward() {
                       "open the final part, once"}}};
 }
 
+CommandSpec search() {
+    return {
+        .name = "search",
+        .brief = "Find the settings that predict best, and what they are worth",
+        .detail =
+            "Trains networks with many settings on the windows of walk-forward, scores each setting on the "
+            "rows after its training, and says what the best of so many is worth: the deflated Sharpe ratio, "
+            "the probability of overfitting, and p-values adjusted for everything that was tried. Finished "
+            "settings are in search.sqlite: a search that was interrupted, even by SIGKILL, continues with "
+            "--resume-from-checkpoint. The last rows stay untouched; rekindle walk-forward --config "
+            "best.json "
+            "--final opens them for the chosen setting.",
+        .examples = {
+            {"--data bars.csv --vary learning-rate=1e-4..1e-2@log --vary dropout-rate=0|0.2|0.4 --trials 200",
+             "200 settings of two dimensions"},
+            {"--data bars.csv --vary learning-rate=1e-4..1e-2/10@log --vary weight-decay=0|0.01 --method "
+             "grid",
+             "every combination"},
+            {"--data bars.csv --vary \"features=session|session,gap\" --vary \"hidden-layers=32,16|128,64\" "
+             "--method halving --epochs 27",
+             "features and widths, with most epochs for the best"}}};
+}
+
 CommandSpec predict() {
     return {.name = "predict",
             .brief = "Predict the next session with a trained network",
@@ -216,10 +239,10 @@ CommandSpec help() {
 } // namespace
 
 const std::vector<CommandSpec>& command_table() {
-    static const std::vector<CommandSpec> table{train(),       walk_forward(),   predict(),  import_model(),
-                                                inspect(),     volume_profile(), features(), backtest(),
-                                                simulate(),    devices(),        verify(),   doctor(),
-                                                completions(), generate_docs(),  help()};
+    static const std::vector<CommandSpec> table{train(),        walk_forward(), search(),         predict(),
+                                                import_model(), inspect(),      volume_profile(), features(),
+                                                backtest(),     simulate(),     devices(),        verify(),
+                                                doctor(),       completions(),  generate_docs(),  help()};
     return table;
 }
 

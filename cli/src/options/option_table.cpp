@@ -47,7 +47,7 @@ const nlohmann::ordered_json& default_config() {
 const std::vector<OptionSpec>& option_table() {
     static const std::vector<OptionSpec> table = [] {
         std::vector<OptionSpec> all;
-        for (auto* make : {rows::settings, rows::run, rows::walk_forward, rows::other_commands,
+        for (auto* make : {rows::settings, rows::run, rows::walk_forward, rows::search, rows::other_commands,
                            rows::backtest, rows::doctor, rows::messages}) {
             std::vector<OptionSpec> group = make();
             std::move(group.begin(), group.end(), std::back_inserter(all));
@@ -104,6 +104,8 @@ std::string describe_values(const OptionSpec& option) {
         return "a path";
     case ValueKind::path_list:
         return "one or more paths";
+    case ValueKind::text_list:
+        return "text; the option may be repeated";
     case ValueKind::word:
         return fmt::format("one of {}", fmt::join(option.words, ", "));
     case ValueKind::word_list:

@@ -9,6 +9,7 @@ namespace rekindle::cli::rows {
 std::vector<OptionSpec> settings();
 std::vector<OptionSpec> run();
 std::vector<OptionSpec> walk_forward();
+std::vector<OptionSpec> search();
 std::vector<OptionSpec> other_commands();
 std::vector<OptionSpec> backtest();
 std::vector<OptionSpec> doctor();

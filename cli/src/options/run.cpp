@@ -16,14 +16,14 @@ std::vector<OptionSpec> run() {
                    "--print-config and stored in config.json of a run folder. Missing keys keep their "
                    "defaults; an unknown key is an error.",
          .example = "--config TRAINING/train_20261121_101500/config.json --epochs 5",
-         .commands = {"train", "walk-forward", "volume-profile", "features"}},
+         .commands = {"train", "walk-forward", "search", "volume-profile", "features"}},
         {.name = "print-config",
          .kind = ValueKind::flag,
          .group = group,
          .brief = "Print the effective configuration and exit",
          .detail = "Prints every key with the value that would be used, in the format of --config.",
          .example = "--print-config",
-         .commands = {"train", "walk-forward", "volume-profile", "features"}},
+         .commands = {"train", "walk-forward", "search", "volume-profile", "features"}},
     };
 }
 

@@ -87,7 +87,7 @@ Json parse_flag(const OptionSpec& option, const std::vector<std::string>& values
 nlohmann::ordered_json parse_value(const OptionSpec& option, const std::vector<std::string>& values) {
     if (option.kind == ValueKind::flag)
         return parse_flag(option, values);
-    if (option.kind == ValueKind::path_list)
+    if (option.kind == ValueKind::path_list || option.kind == ValueKind::text_list)
         return values;
     const std::string& text = values.back();
     switch (option.kind) {

@@ -8,7 +8,7 @@ namespace rekindle::cli::rows {
 
 std::vector<OptionSpec> walk_forward() {
     const std::string_view group = "Folds";
-    const std::vector<std::string_view> commands{"walk-forward"};
+    const std::vector<std::string_view> commands{"walk-forward"}, windows{"walk-forward", "search"};
     const research::WalkForwardRules rules;
     constexpr std::string_view blocks_reason = "the blocks are then the folds";
     return {
@@ -21,7 +21,7 @@ std::vector<OptionSpec> walk_forward() {
          .detail =
              "expanding trains each fold on everything earlier, rolling on the latest --train-rows rows.",
          .example = "--window rolling --train-rows 1000",
-         .commands = commands,
+         .commands = windows,
          .default_text = "expanding",
          .not_with = {{.option = "blocks", .reason = blocks_reason}}},
         {.name = "folds",
@@ -32,7 +32,7 @@ std::vector<OptionSpec> walk_forward() {
          .brief = "Number of windows that are predicted",
          .detail = "The rows after the first training window are divided into N windows of equal size.",
          .example = "--folds 40",
-         .commands = commands,
+         .commands = windows,
          .default_text = std::to_string(rules.folds),
          .not_with = {{.option = "blocks", .reason = blocks_reason}}},
         {.name = "train-rows",
@@ -44,7 +44,7 @@ std::vector<OptionSpec> walk_forward() {
          .detail = "With --window rolling, the rows of every training window; with expanding windows, the "
                    "fewest of the first one. Default: half of the rows before the final part.",
          .example = "--window rolling --train-rows 100000",
-         .commands = commands,
+         .commands = windows,
          .not_with = {{.option = "blocks", .reason = blocks_reason}}},
         {.name = "blocks",
          .kind = ValueKind::integer,
@@ -87,7 +87,7 @@ std::vector<OptionSpec> walk_forward() {
          .detail = "No fold trains on these rows, predicts them or uses an outcome that reaches into them. 0 "
                    "keeps none.",
          .example = "--final-share 0.1",
-         .commands = commands,
+         .commands = windows,
          .default_text = fmt::format("{:g}", rules.final_share)},
         {.name = "final",
          .kind = ValueKind::flag,

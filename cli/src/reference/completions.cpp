@@ -50,6 +50,10 @@ bool takes_path(const OptionSpec& option) {
     return option.kind == ValueKind::path || option.kind == ValueKind::path_list;
 }
 
+bool repeats(const OptionSpec& option) {
+    return option.kind == ValueKind::path_list || option.kind == ValueKind::text_list;
+}
+
 /// Words that are accepted as the value.
 std::vector<std::string> value_words(const OptionSpec& option) {
     std::vector<std::string> words(option.words.begin(), option.words.end());
@@ -146,9 +150,8 @@ std::string zsh_script() {
             std::vector<std::string> names{"--" + std::string(option->name)};
             names.insert(names.end(), option->aliases.begin(), option->aliases.end());
             for (const std::string& name : names)
-                script +=
-                    fmt::format(" \\\n        '{}{}[{}]{}'", option->kind == ValueKind::path_list ? "*" : "",
-                                name, zsh_text(option->brief), zsh_action(*option));
+                script += fmt::format(" \\\n        '{}{}[{}]{}'", repeats(*option) ? "*" : "", name,
+                                      zsh_text(option->brief), zsh_action(*option));
         }
         const std::vector<std::string> words = positional_words(command);
         if (!words.empty())

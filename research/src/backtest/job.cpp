@@ -73,6 +73,7 @@ void read_series(const BacktestJob& job, const std::filesystem::path& column_fil
     if (cancellation.requested())
         throw Error("interrupted; nothing was written", ExitStatus::interrupted);
     const market::SessionRules rules = trainer::session_rules(job.bars);
+    trainer::warn_of_clock(job.bars, read, rules, progress);
     const market::HolidayCalendar calendar = trainer::holiday_calendar(job.bars);
     market::SessionPlan plan =
         market::plan_sessions(read.bars, rules, calendar, trainer::roll_method(job.bars));

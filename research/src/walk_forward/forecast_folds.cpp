@@ -1,12 +1,11 @@
 #include "walk_forward/importance.h"
+#include "walk_forward/linear_forecasts.h"
 
 #include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/research/walk_forward.h>
-#include <rekindle/trainer/logistic.h>
 #include <rekindle/trainer/network.h>
-#include <rekindle/trainer/ridge.h>
 
 #include <fmt/format.h>
 
@@ -46,19 +45,6 @@ std::vector<RowRange> groups_of(std::span<const Fold> folds, std::size_t columns
         groups.back().end = f + 1;
     }
     return groups;
-}
-
-/// What the linear model of the fold says about its test rows, in the unit of the outcome.
-std::vector<double> linear_forecasts(const ForecastRows& rows, const Fold& fold, const FoldRows& fold_rows,
-                                     const FoldBlock& block) {
-    std::vector<float> targets;
-    for (const RowRange& range : fold.train)
-        targets.insert(targets.end(), rows.targets.values.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                       rows.targets.values.begin() + static_cast<std::ptrdiff_t>(range.end));
-    const trainer::RidgeRows train{block.inputs(fold_rows.train), rows.matrix.columns(), targets};
-    const auto test = block.inputs(fold_rows.test);
-    return fold_rows.meaning.is_probability() ? trainer::Logistic::fit(train).predict(test)
-                                              : trainer::Ridge::fit(train).predict(test);
 }
 
 /// One call of forecast_folds().

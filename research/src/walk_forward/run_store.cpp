@@ -21,6 +21,29 @@ using Json = nlohmann::ordered_json;
 constexpr int job_format = 1;
 constexpr const char* metadata_key = "networks";
 
+std::string tensor_name(std::size_t fold, std::uint64_t seed) {
+    return fmt::format("fold_{}.seed_{}", fold, seed);
+}
+
+/// Calls call(folder, job) for `folder` and each walk-forward folder beside it, in the order of their names.
+template <class Call>
+void for_each_job_beside(const fs::path& folder, const Call& call) {
+    std::vector<fs::path> folders;
+    std::error_code code;
+    const fs::path parent = fs::absolute(folder).lexically_normal().parent_path();
+    for (const auto& entry : fs::directory_iterator(parent, code))
+        if (fs::exists(entry.path() / walk_forward_run.config_name, code))
+            folders.push_back(entry.path());
+    std::ranges::sort(folders);
+    for (const fs::path& one : folders) {
+        const Json json = Json::parse(read_file(one / walk_forward_run.config_name), nullptr, false);
+        if (json.is_object())
+            call(one, json);
+    }
+}
+
+} // namespace
+
 Json rules_json(const WalkForwardRules& rules) {
     return {{"window", rules.window == Window::rolling ? "rolling" : "expanding"},
             {"folds", rules.folds},
@@ -44,29 +67,6 @@ WalkForwardRules rules_of(const Json& json) {
     rules.embargo_seconds = json.at("embargo_seconds");
     return rules;
 }
-
-std::string tensor_name(std::size_t fold, std::uint64_t seed) {
-    return fmt::format("fold_{}.seed_{}", fold, seed);
-}
-
-/// Calls call(folder, job) for `folder` and each walk-forward folder beside it, in the order of their names.
-template <class Call>
-void for_each_job_beside(const fs::path& folder, const Call& call) {
-    std::vector<fs::path> folders;
-    std::error_code code;
-    const fs::path parent = fs::absolute(folder).lexically_normal().parent_path();
-    for (const auto& entry : fs::directory_iterator(parent, code))
-        if (fs::exists(entry.path() / walk_forward_run.config_name, code))
-            folders.push_back(entry.path());
-    std::ranges::sort(folders);
-    for (const fs::path& one : folders) {
-        const Json json = Json::parse(read_file(one / walk_forward_run.config_name), nullptr, false);
-        if (json.is_object())
-            call(one, json);
-    }
-}
-
-} // namespace
 
 void write_job(const trainer::RunFolder& folder, const StoredJob& job) {
     Json config;

@@ -18,6 +18,10 @@ namespace rekindle::research {
 inline constexpr trainer::RunKind walk_forward_run{"walk_forward_", "walk-forward.json",
                                                    "walk-forward folder"};
 
+nlohmann::ordered_json rules_json(const WalkForwardRules& rules);
+/// Throws nlohmann::json::exception for a missing key or a wrong type.
+WalkForwardRules rules_of(const nlohmann::ordered_json& json);
+
 /// walk-forward.json: what the job is, so that it can be resumed and recognized.
 struct StoredJob {
     trainer::TrainConfig config;

@@ -1,3 +1,4 @@
+#include "on_device.h"
 #include "walk_forward/job_report.h"
 #include "walk_forward/run_store.h"
 
@@ -8,12 +9,10 @@
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/research/walk_forward.h>
-#include <rekindle/runtime/error.h>
 #include <rekindle/trainer/device.h>
 #include <rekindle/trainer/instrument.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/network.h>
-#include <rekindle/trainer/runtime_error.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
@@ -90,28 +89,6 @@ StoredJob resumed_job(const WalkForwardOptions& options, StoredJob job) {
     return job;
 }
 
-ForecastRows label_rows(const trainer::TrainConfig& config, const trainer::MarketData& data, ThreadPool& pool,
-                        trainer::ProgressSink& progress, const Workspace& workspace) {
-    const auto start = Steady::now();
-    ForecastRows rows;
-    rows.meaning = trainer::target_meaning(config);
-    rows.matrix = trainer::build_features(config, data, pool, workspace);
-    rows.targets = trainer::build_targets(rows.meaning, rows.matrix, data, workspace);
-    rows.scaling = config.scaler;
-    for (std::size_t row = 0; row < rows.matrix.rows(); ++row) {
-        rows.known_at.push_back(data.ends.of(rows.matrix.known_at[row]));
-        rows.target_end.push_back(rows.targets.valid[row] != 0 ? data.ends.of(rows.targets.outcome_at[row])
-                                                               : rows.known_at.back());
-    }
-    for (const std::string& note : rows.matrix.notes)
-        progress.info(note);
-    progress.stage_ended("Building features", seconds_since(start),
-                         fmt::format("{} of {}, {} of them with a target", counted(rows.matrix.rows(), "row"),
-                                     counted(rows.matrix.columns(), "feature"),
-                                     with_thousands(static_cast<std::int64_t>(rows.targets.usable_rows()))));
-    return rows;
-}
-
 std::string hash_of(const ForecastRows& rows, RowRange range) {
     Hasher hasher;
     const std::size_t columns = rows.matrix.columns();
@@ -130,16 +107,6 @@ std::string final_hash_of(const ForecastRows& rows, RowRange range) {
         std::as_bytes(std::span<const float>(rows.targets.values).subspan(range.begin, range.size())));
     hasher.update(std::as_bytes(std::span(rows.known_at).subspan(range.begin, range.size())));
     return hasher.digest().hex();
-}
-
-/// Calls `call`, turning the runtime's failures into errors with hints.
-template <class Call>
-auto on_device(const Call& call) {
-    try {
-        return call();
-    } catch (const runtime::Error& error) {
-        trainer::throw_as_error(error, "--device");
-    }
 }
 
 /// The parts of one call of walk_forward().

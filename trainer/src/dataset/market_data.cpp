@@ -139,23 +139,6 @@ void report_reading(const market::ReadReport& report, double seconds, ProgressSi
         progress.info(note);
 }
 
-/// Warns when timestamps and volume contradict the configured clock or hours.
-void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
-                   const market::SessionRules& rules, ProgressSink& progress) {
-    if (read.bars.metadata().dates_only || original(config))
-        return;
-    const market::ClockSuggestion suggestion = market::suggest_clock(read.bars, rules, read.report.stamps);
-    if (suggestion.verdict == market::ClockSuggestion::Verdict::contradicts)
-        progress.warning(
-            fmt::format("--clock {} looks wrong: {}", name_of(config.clock), suggestion.message));
-    if (!suggestion.stamp_message.empty())
-        progress.warning(suggestion.stamp_message);
-    const bool whole_days = rules.hours == market::SessionHours::all;
-    const std::string& sessions = whole_days ? suggestion.day_message : suggestion.hours_message;
-    if (!sessions.empty() && !(whole_days && rules.raw_labels))
-        progress.warning(sessions);
-}
-
 /// Warns about time-of-day options that have no effect because the bars are days or longer.
 void warn_of_options_ignored_for_dates(const TrainConfig& config, ProgressSink& progress) {
     const TrainConfig usual;
@@ -298,6 +281,22 @@ void note_unused_vix(const TrainConfig& config, const market::ReadReport& report
         progress.log(config.vix.empty() ? LogLevel::info : LogLevel::warning,
                      fmt::format("the VIX {} is present but unused; --features session,vix uses it",
                                  report.vix_source));
+}
+
+void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
+                   const market::SessionRules& rules, ProgressSink& progress) {
+    if (read.bars.metadata().dates_only || original(config))
+        return;
+    const market::ClockSuggestion suggestion = market::suggest_clock(read.bars, rules, read.report.stamps);
+    if (suggestion.verdict == market::ClockSuggestion::Verdict::contradicts)
+        progress.warning(
+            fmt::format("--clock {} looks wrong: {}", name_of(config.clock), suggestion.message));
+    if (!suggestion.stamp_message.empty())
+        progress.warning(suggestion.stamp_message);
+    const bool whole_days = rules.hours == market::SessionHours::all;
+    const std::string& sessions = whole_days ? suggestion.day_message : suggestion.hours_message;
+    if (!sessions.empty() && !(whole_days && rules.raw_labels))
+        progress.warning(sessions);
 }
 
 MarketData load_market_data(const TrainConfig& config, const std::filesystem::path& column_file,

@@ -16,6 +16,7 @@ enum class RandomPurpose : std::uint32_t {
     simulation = 4,
     bootstrap = 5,
     test = 6,
+    search = 7,
 };
 
 using PhiloxBlock = std::array<std::uint32_t, 4>;

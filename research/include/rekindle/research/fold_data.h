@@ -27,6 +27,11 @@ struct ForecastRows {
     RowTimes times() const noexcept { return {known_at, target_end, targets.valid}; }
 };
 
+/// The features and targets of a configuration. Reports the stage "Building features". Throws Error (usage)
+/// like trainer::build_features.
+ForecastRows label_rows(const trainer::TrainConfig& config, const trainer::MarketData& data, ThreadPool& pool,
+                        trainer::ProgressSink& progress, const Workspace& workspace = {});
+
 /// What a fold's training rows say, and where its rows are in a FoldBlock.
 struct FoldRows {
     market::Scaler scaler;          ///< fitted on the training rows

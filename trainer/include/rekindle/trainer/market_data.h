@@ -69,6 +69,11 @@ market::ProfileRules profile_rules(const TrainConfig& config);
 market::RollMethod roll_method(const TrainConfig& config);
 market::HolidayCalendar holiday_calendar(const TrainConfig& config);
 
+/// Warns about a clock, a meaning of the timestamps, or hours that the bars contradict. Silent for bars of
+/// days and with --compat original.
+void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
+                   const market::SessionRules& rules, ProgressSink& progress);
+
 /// Notes a VIX that no feature uses.
 void note_unused_vix(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress);
 

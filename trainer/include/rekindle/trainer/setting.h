@@ -19,6 +19,7 @@ enum class ValueKind {
     text,         ///< anything; `words` are special values and are matched in any case
     path,         ///< a file or folder
     path_list,    ///< one or more files or folders; may be repeated
+    text_list,    ///< text; may be repeated
     word,         ///< one of `words`, in any case
     word_list,    ///< some of `words`, separated by commas
     integer,      ///< a whole number in `range`

@@ -17,7 +17,7 @@ std::vector<Setting> input() {
                    "export separated by semicolons, any CSV with open, high, low, close and volume, each "
                    "also as .gz.",
          .example = "--data DATA/MERGED/merged_es_vix_test.csv",
-         .commands = {"train", "walk-forward", "predict", "volume-profile", "features", "backtest",
+         .commands = {"train", "walk-forward", "search", "predict", "volume-profile", "features", "backtest",
                       "import-model"},
          .required = true,
          .part = SettingPart::data_file},
@@ -79,7 +79,7 @@ std::vector<Setting> input() {
          .detail = "A fraction of the sessions, counted from the end of the data: 0.25 keeps the latest "
                    "quarter. Whole sessions are kept, so the minutes within a session stay complete.",
          .example = "--data-fraction 0.25",
-         .commands = {"train", "walk-forward", "features"}},
+         .commands = {"train", "walk-forward", "search", "features"}},
         {.name = "tick",
          .field = &TrainConfig::tick,
          .value_name = "SIZE",

@@ -6,22 +6,24 @@
 namespace rekindle::trainer::rows {
 
 /// Commands that read bars.
-inline const std::vector<std::string_view> readers{
-    "train", "walk-forward", "predict", "inspect", "volume-profile", "features", "backtest", "import-model"};
+inline const std::vector<std::string_view> readers{"train",    "walk-forward", "search",
+                                                   "predict",  "inspect",      "volume-profile",
+                                                   "features", "backtest",     "import-model"};
 /// Commands that need volume profiles.
-inline const std::vector<std::string_view> profilers{"train", "walk-forward", "volume-profile", "features"};
+inline const std::vector<std::string_view> profilers{"train", "walk-forward", "search", "volume-profile",
+                                                     "features"};
 /// Commands that cut sessions of one kind; inspect counts every kind.
-inline const std::vector<std::string_view> session_cutters{"train",          "walk-forward", "predict",
-                                                           "volume-profile", "features",     "backtest"};
+inline const std::vector<std::string_view> session_cutters{
+    "train", "walk-forward", "search", "predict", "volume-profile", "features", "backtest"};
 /// Commands that use the VIX.
-inline const std::vector<std::string_view> vix_readers{"train", "walk-forward", "predict", "inspect",
-                                                       "features"};
-inline const std::vector<std::string_view> feature_makers{"train", "walk-forward", "features"};
-inline const std::vector<std::string_view> trainers{"train", "walk-forward"};
+inline const std::vector<std::string_view> vix_readers{"train",   "walk-forward", "search",
+                                                       "predict", "inspect",      "features"};
+inline const std::vector<std::string_view> feature_makers{"train", "walk-forward", "search", "features"};
+inline const std::vector<std::string_view> trainers{"train", "walk-forward", "search"};
 /// Commands that train on one part of the rows and choose the epoch by another.
 inline const std::vector<std::string_view> validators{"train"};
 /// Commands that write a folder with what they learned.
-inline const std::vector<std::string_view> run_makers{"train", "walk-forward", "import-model"};
+inline const std::vector<std::string_view> run_makers{"train", "walk-forward", "search", "import-model"};
 /// Commands that split rows once by time.
 inline const std::vector<std::string_view> splitters{"train", "import-model"};
 

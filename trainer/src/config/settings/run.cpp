@@ -84,8 +84,8 @@ std::vector<Setting> run() {
          .detail = "Threads for reading, computing features and training. The results are bit-identical for "
                    "any number of threads.",
          .example = "--threads 1",
-         .commands = {"train", "walk-forward", "volume-profile", "features", "inspect", "predict", "backtest",
-                      "import-model"},
+         .commands = {"train", "walk-forward", "search", "volume-profile", "features", "inspect", "predict",
+                      "backtest", "import-model"},
          .part = SettingPart::machine},
         {.name = "checkpoint-interval",
          .field = &TrainConfig::checkpoint_interval,

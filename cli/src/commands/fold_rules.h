@@ -1,0 +1,23 @@
+#pragma once
+/// The options that walk-forward and search share.
+
+#include <rekindle/cli/command_line.h>
+#include <rekindle/research/walk_forward.h>
+
+#include <set>
+#include <string>
+
+namespace rekindle::cli {
+
+struct FoldRules {
+    research::WalkForwardRules rules;
+    std::set<std::string> given; ///< names of the options that set them: "train-rows"
+};
+
+/// The windows: --window, --folds, --train-rows and --final-share.
+FoldRules fold_rules(const CommandLine& line);
+
+/// "train-rows" of the key "train_rows".
+std::string option_name(std::string key);
+
+} // namespace rekindle::cli

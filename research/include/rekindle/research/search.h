@@ -1,0 +1,95 @@
+#pragma once
+/// Searches for the settings that predict best, and says what the best of so many is worth.
+/// docs/search.md describes the method.
+
+#include <rekindle/base/cancellation.h>
+#include <rekindle/research/search_space.h>
+#include <rekindle/research/walk_forward.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/progress.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rekindle::research {
+
+/// What decides which setting is best.
+enum class Objective {
+    automatic, ///< loss, or timing if the target varies
+    loss,      ///< the share of the training mean's loss that the forecasts save, in percent
+    timing,    ///< the Sharpe ratio of the timing returns, per row; comparable between targets
+};
+
+struct SearchRules {
+    std::vector<std::string> vary; ///< as parse_dimension() reads them, at least one
+    SearchMethod method = SearchMethod::sobol;
+    std::uint64_t trials = 100; ///< points to try; a grid without it tries all
+    bool trials_given = false;
+    std::int64_t min_epochs = 1; ///< halving: epochs of the first rung
+    std::int64_t reduction = 3;  ///< halving: one in so many is promoted, with so many times the epochs
+    Objective objective = Objective::automatic;
+    WalkForwardRules folds;
+};
+
+/// Throw Error (usage) for an unknown name.
+SearchMethod search_method_from_string(const std::string& name);
+Objective objective_from_string(const std::string& name);
+
+/// One setting, trained on every fold.
+struct Trial {
+    std::uint64_t number = 0; ///< from 0
+    std::int64_t rung = 0;    ///< halving: how often it was promoted
+    std::int64_t epochs = 0;
+    nlohmann::ordered_json settings; ///< an object: the value of each key that varies
+    bool diverged = false;
+    double loss_saved = 0; ///< percent, Objective::loss; NaN if it diverged
+    /// Per scored row: sign(forecast - training mean) × (outcome - training mean), in the unit of the target.
+    /// Without skill its mean is 0, whatever the drift.
+    std::vector<float> timing;
+    double timing_ratio = 0; ///< its Sharpe ratio; 0 if the returns do not vary
+    double seconds = 0;
+};
+
+/// What the best of all trials is worth.
+struct SearchJudgment {
+    std::size_t trials = 0;                  ///< distinct settings that were tried
+    std::size_t diverged = 0;                ///< of them
+    std::size_t rows = 0;                    ///< that all trials were scored on
+    std::optional<double> deflated_sharpe;   ///< probability that the true ratio is above that of luck
+    std::optional<double> overfitting;       ///< probability of backtest overfitting
+    std::optional<double> superior_p;        ///< Hansen's test: is any setting better than none?
+    std::optional<double> chosen_p;          ///< Romano and Wolf: is the chosen one?
+    std::optional<double> track_record;      ///< rows needed for 95 % (minimum track record length)
+    std::optional<double> linear_loss_saved; ///< of ridge or logistic regression on the same rows
+    std::vector<std::string> reasons;        ///< why a figure is missing
+};
+
+struct SearchOptions {
+    trainer::TrainConfig config;
+    std::set<std::string> given; ///< keys of `config` that the user set
+    SearchRules rules;
+    std::set<std::string> given_rules;
+};
+
+struct SearchOutcome {
+    std::filesystem::path folder, report;
+    bool interrupted = false;
+    std::uint64_t trials = 0; ///< finished, in all calls together
+    std::string verdict;      ///< one plain sentence first
+    bool has_edge = false;
+    std::vector<std::string> lines; ///< the best setting and what it is worth
+    double seconds = 0;
+};
+
+/// Runs a search, or continues the one in config.resume_from_checkpoint, whose finished trials are kept.
+/// Writes search.sqlite, trials.csv, best.json, results.json and report.html. The results do not depend on
+/// threads, devices (up to rounding) or interruptions. Throws Error (usage) for bad input.
+SearchOutcome search(SearchOptions options, trainer::ProgressSink& progress,
+                     const CancellationToken& cancellation);
+
+} // namespace rekindle::research

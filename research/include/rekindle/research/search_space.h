@@ -1,0 +1,81 @@
+#pragma once
+/// The settings that a search varies, and how it chooses their values.
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::research {
+
+/// The key of the rows of a rolling training window, a rule of the folds.
+inline constexpr const char* train_rows_key = "train_rows";
+
+/// One setting and the values that it may take: a list of choices, or an interval of numbers.
+struct Dimension {
+    std::string key;                             ///< of trainer::TrainConfig, or train_rows_key
+    std::vector<nlohmann::ordered_json> choices; ///< empty for an interval
+    double low = 0, high = 0;                    ///< of an interval, low < high
+    bool logarithmic = false;                    ///< equal ratios are equally likely; low > 0
+    bool integer = false;                        ///< values are rounded to whole numbers
+    std::size_t points = 0; ///< of an interval in a grid: so many values, both ends included; 0: none given
+
+    /// The value at a position in [0, 1).
+    nlohmann::ordered_json at(double position) const;
+    /// The values of a grid. Precondition: it has choices or points.
+    std::vector<nlohmann::ordered_json> grid() const;
+};
+
+/// Reads "NAME=VALUES": the name of an option of train and either values separated by | ("32,16|64,32"), or
+/// LOW..HIGH with an optional number of grid points and scale: "1e-4..1e-2/10@log". Throws Error (usage)
+/// naming what is wrong and listing the settings that can vary.
+Dimension parse_dimension(std::string_view text);
+
+/// The keys that can vary, in the order of the settings.
+std::vector<std::string> searchable_keys();
+/// Those of them that decide the rows: features, scaling and target.
+std::vector<std::string> row_keys();
+
+enum class SearchMethod {
+    grid,    ///< every combination
+    random,  ///< independent draws
+    sobol,   ///< a low-discrepancy sequence with a random digital shift
+    halving, ///< sobol, with few epochs first and more for the best (ASHA)
+};
+
+/// A point of the space: one value for each dimension, in their order.
+using SearchPoint = std::vector<nlohmann::ordered_json>;
+
+/// The points of a search, by number. Immutable; a point depends only on the space, the method and the seed.
+class SearchPoints {
+  public:
+    /// Throws Error (usage) if a dimension of a grid has neither choices nor a number of points, a grid has
+    /// more than 2^32 points, or a Sobol sequence has more dimensions than its table.
+    SearchPoints(std::vector<Dimension> dimensions, SearchMethod method, std::uint64_t seed);
+
+    const std::vector<Dimension>& dimensions() const noexcept { return dimensions_; }
+    /// The number of points of a grid; 0 for methods without an end.
+    std::uint64_t count() const noexcept { return count_; }
+    SearchPoint at(std::uint64_t index) const;
+
+  private:
+    std::vector<Dimension> dimensions_;
+    SearchMethod method_;
+    std::uint64_t seed_;
+    std::vector<SearchPoint> grid_; ///< the values of each dimension
+    std::uint64_t count_ = 0;
+};
+
+/// Dimensions of the table of sobol_point().
+inline constexpr std::size_t sobol_dimensions = 21;
+
+/// Point `index` of the Sobol sequence in this many dimensions, as 32-bit fractions (Sobol, 1967; Gray-code
+/// order of Antonov and Saleev, 1979; direction numbers of Joe and Kuo, 2008). Precondition: dimensions <=
+/// sobol_dimensions.
+std::vector<std::uint32_t> sobol_point(std::uint32_t index, std::size_t dimensions);
+
+} // namespace rekindle::research

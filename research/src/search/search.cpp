@@ -1,0 +1,374 @@
+#include "on_device.h"
+#include "search/search_job.h"
+#include "search/trial_store.h"
+#include "search/trial_trainer.h"
+#include "walk_forward/linear_forecasts.h"
+
+#include <rekindle/base/clock.h>
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/trainer/settings.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+namespace rekindle::research {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Steady = std::chrono::steady_clock;
+
+/// Settings that a continued search may change: where the data is, and where it trains.
+constexpr std::array changeable{"data",       "chain",   "vix",
+                                "calendar",   "threads", "device",
+                                "device_ids", "output",  "resume_from_checkpoint"};
+
+StoredSearch continued(const SearchOptions& options, StoredSearch search) {
+    Json requested, own;
+    to_json(requested, options.config);
+    to_json(own, search.config);
+    for (const std::string& key : options.given) {
+        if (std::ranges::find(changeable, key) == changeable.end() && own[key] != requested[key])
+            throw usage_error(fmt::format("this search was started with {} = {} and cannot continue with {}",
+                                          key, own[key].dump(), requested[key].dump()))
+                .at("--resume-from-checkpoint")
+                .hint("Omit the option, or start a new search.");
+        if (key != "output")
+            own[key] = requested[key];
+    }
+    for (const std::string& rule : options.given_rules)
+        if (rule != "trials")
+            throw usage_error(fmt::format("--{} cannot change in a search that is continued", rule))
+                .at("--resume-from-checkpoint")
+                .hint("Omit the option, or start a new search.");
+    trainer::update_from_json(own, search.config);
+    if (options.given_rules.contains("trials")) {
+        if (options.rules.trials < search.rules.trials)
+            throw usage_error(fmt::format("the search has {} and cannot go back to {}",
+                                          counted(search.rules.trials, "trial"), options.rules.trials))
+                .at("--trials")
+                .expected(fmt::format("{} or more", search.rules.trials));
+        search.rules.trials = options.rules.trials;
+        search.rules.trials_given = true;
+    }
+    return search;
+}
+
+std::vector<Dimension> dimensions_of(const SearchRules& rules) {
+    if (rules.vary.empty())
+        throw usage_error("nothing varies")
+            .expected("--vary NAME=VALUES, once for each setting")
+            .hint("For example: --vary learning-rate=1e-4..1e-2@log --vary dropout-rate=0|0.2|0.4");
+    std::vector<Dimension> dimensions;
+    for (const std::string& text : rules.vary) {
+        dimensions.push_back(parse_dimension(text));
+        for (std::size_t d = 0; d + 1 < dimensions.size(); ++d)
+            if (dimensions[d].key == dimensions.back().key)
+                throw usage_error(fmt::format("{} varies twice", dimensions.back().key)).at("--vary");
+        if (rules.method == SearchMethod::halving && dimensions.back().key == "epochs")
+            throw usage_error("halving decides the epochs itself")
+                .at("--vary epochs")
+                .hint("--epochs is the number on its last rung, --min-epochs that on the first.");
+    }
+    return dimensions;
+}
+
+/// How many points are tried.
+std::uint64_t trials_of(const SearchRules& rules, const SearchPoints& points) {
+    if (points.count() == 0)
+        return rules.trials;
+    return rules.trials_given ? std::min(rules.trials, points.count()) : points.count();
+}
+
+Objective objective_of(const SearchRules& rules, const std::vector<Dimension>& dimensions) {
+    const bool targets_vary = std::ranges::any_of(dimensions, [](const Dimension& dimension) {
+        return dimension.key.starts_with("target") || dimension.key == "dead_band" ||
+               dimension.key.starts_with("barrier");
+    });
+    if (rules.objective == Objective::loss && targets_vary)
+        throw usage_error("losses of different targets cannot be compared")
+            .at("--objective")
+            .expected("timing, because the target varies");
+    if (rules.objective != Objective::automatic)
+        return rules.objective;
+    return targets_vary ? Objective::timing : Objective::loss;
+}
+
+Json settings_of(const std::vector<Dimension>& dimensions, const SearchPoint& point) {
+    Json settings = Json::object();
+    for (std::size_t d = 0; d < dimensions.size(); ++d)
+        settings[dimensions[d].key] = point[d];
+    return settings;
+}
+
+/// What the linear model says about each scored row.
+std::vector<double> scored_linear_forecasts(const TrialData& data, ThreadPool& pool) {
+    std::vector<double> forecasts(data.scored.row.size());
+    pool.for_each(data.plan.folds.size(), [&](std::size_t f) {
+        const std::vector<double> of_fold =
+            linear_forecasts(data.rows, data.plan.folds[f], data.block.folds()[f], data.block);
+        for (std::size_t i = data.scored.of_fold[f].begin; i < data.scored.of_fold[f].end; ++i)
+            forecasts[i] = of_fold[data.scored.offset[i]];
+    });
+    return forecasts;
+}
+
+/// Keeps the notes for the report.
+class Recorder final : public trainer::ProgressSink {
+  public:
+    explicit Recorder(trainer::ProgressSink& next) : next_(next) {}
+    void log(LogLevel level, std::string_view message) override {
+        if (level == LogLevel::warning)
+            notes.emplace_back(message);
+        next_.log(level, message);
+    }
+    void advanced(const trainer::StageProgress& progress) override { next_.advanced(progress); }
+    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override {
+        next_.stage_ended(stage, seconds, summary);
+    }
+    void epoch_ended(const trainer::EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
+
+    std::vector<std::string> notes;
+
+  private:
+    trainer::ProgressSink& next_;
+};
+
+/// Passes on warnings alone: what is said once about the data need not be said for every trial.
+class Quiet final : public trainer::ProgressSink {
+  public:
+    explicit Quiet(trainer::ProgressSink& next) : next_(next) {}
+    void log(LogLevel level, std::string_view message) override {
+        if (level == LogLevel::warning)
+            next_.log(level, message);
+    }
+    void advanced(const trainer::StageProgress&) override {}
+    void stage_ended(std::string_view, double, std::string_view) override {}
+    void epoch_ended(const trainer::EpochMetrics&) override {}
+
+  private:
+    trainer::ProgressSink& next_;
+};
+
+/// One call of search().
+class SearchJob {
+  public:
+    SearchJob(SearchOptions options, trainer::ProgressSink& progress, const CancellationToken& cancellation)
+        : options_(std::move(options)), progress_(progress), quiet_(progress_), cancellation_(cancellation) {}
+
+    SearchOutcome run();
+
+  private:
+    trainer::RunFolder open_folder();
+    void check_data(const trainer::RunFolder& folder);
+    /// False if the token asked to stop.
+    bool run_trials(TrialStore& store, TrialDataCache& cache);
+    std::vector<Trial> run_group(const std::vector<PlannedTrial>& plan, TrialDataCache& cache,
+                                 TrialTrainer& trial_trainer);
+    void take(const Trial& trial);
+    double score_of(const Trial& trial) const {
+        return objective_ == Objective::timing ? trial.timing_ratio : trial.loss_saved;
+    }
+    void report_best(const Trial& trial);
+    SearchResult result(TrialDataCache& cache, const std::vector<Trial>& last);
+
+    SearchOptions options_;
+    Recorder progress_;
+    Quiet quiet_;
+    const CancellationToken& cancellation_;
+    StoredSearch search_;
+    Objective objective_ = Objective::loss;
+    std::optional<SearchPoints> points_;
+    std::optional<ThreadPool> pool_;
+    std::optional<trainer::MarketData> data_;
+    std::vector<Trial> trials_; ///< every rung of each
+    double best_ = -std::numeric_limits<double>::infinity();
+    std::size_t folds_ = 0;
+};
+
+trainer::RunFolder SearchJob::open_folder() {
+    const bool resuming = !options_.config.resume_from_checkpoint.empty();
+    if (!resuming)
+        search_ = {options_.config, options_.rules, ""};
+    trainer::RunFolder folder =
+        resuming ? trainer::RunFolder::open(options_.config.resume_from_checkpoint, search_run)
+                 : trainer::RunFolder::prepare(options_.config.output, search_run);
+    folder.lock();
+    if (resuming)
+        search_ = continued(options_, read_search(folder.config_path()));
+    return folder;
+}
+
+void SearchJob::check_data(const trainer::RunFolder& folder) {
+    const std::string hash = data_->read.report.data_hash.hex();
+    if (!search_.data_hash.empty() && search_.data_hash != hash)
+        throw usage_error("the bars are not those that this search was started with")
+            .at(folder.path().string())
+            .hint("Give the same files with --data, or start a new search.");
+    search_.data_hash = hash;
+}
+
+void SearchJob::take(const Trial& trial) {
+    if (!trial.diverged && score_of(trial) > best_)
+        report_best(trial);
+    trials_.push_back(trial);
+}
+
+void SearchJob::report_best(const Trial& trial) {
+    best_ = score_of(trial);
+    progress_.info(fmt::format("trial {}: {}, the best so far: {}", trial.number + 1,
+                               objective_ == Objective::timing
+                                   ? fmt::format("timing ratio {:.3f} per row", trial.timing_ratio)
+                                   : fmt::format("{:.3g} % of the loss saved", trial.loss_saved),
+                               settings_text(trial.settings)));
+}
+
+std::vector<Trial> SearchJob::run_group(const std::vector<PlannedTrial>& plan, TrialDataCache& cache,
+                                        TrialTrainer& trial_trainer) {
+    std::vector<ReadyTrial> ready;
+    const bool halving = search_.rules.method == SearchMethod::halving;
+    for (const PlannedTrial& trial : plan) {
+        Json settings = settings_of(points_->dimensions(), points_->at(trial.number));
+        trainer::TrainConfig config =
+            config_of(search_, settings, halving ? std::optional(trial.epochs) : std::nullopt);
+        auto data = cache.get(settings);
+        ready.push_back({trial, std::move(settings), std::move(config), std::move(data)});
+    }
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    const std::uint64_t finished = trials_.size();
+    const auto report = [&](std::uint64_t) {
+        progress_.advanced({.stage = "Searching",
+                            .done = finished,
+                            .total = halving ? 0 : trials_of(search_.rules, *points_),
+                            .unit = "trials",
+                            .loss = none,
+                            .validation_loss = none,
+                            .learning_rate = none});
+    };
+    report(0);
+    return on_device([&] { return trial_trainer.run(ready, report, cancellation_); });
+}
+
+bool SearchJob::run_trials(TrialStore& store, TrialDataCache& cache) {
+    const auto start = Steady::now();
+    const std::uint64_t count = trials_of(search_.rules, *points_);
+    Schedule schedule(search_.rules, search_.config.epochs, count);
+    TrialTrainer trial_trainer(search_.config, count, *pool_, progress_);
+    std::map<std::pair<std::uint64_t, std::int64_t>, Trial> known;
+    for (Trial& trial : store.trials())
+        known.try_emplace({trial.number, trial.rung}, std::move(trial));
+    if (!known.empty())
+        progress_.info(fmt::format("{} finished before", counted(known.size(), "trial was", "trials were")));
+    std::uint64_t trained = 0;
+    for (;;) {
+        const std::vector<PlannedTrial> group = schedule.next(trial_trainer.group_size());
+        if (group.empty())
+            break;
+        std::vector<PlannedTrial> missing;
+        for (const PlannedTrial& trial : group)
+            if (!known.contains({trial.number, trial.rung}))
+                missing.push_back(trial);
+        std::vector<Trial> finished;
+        if (!missing.empty()) {
+            finished = cancellation_.requested() ? finished : run_group(missing, cache, trial_trainer);
+            if (finished.empty())
+                return false;
+            store.add(finished);
+            trained += finished.size();
+        }
+        for (const PlannedTrial& trial : group) {
+            const auto found = known.find({trial.number, trial.rung});
+            const auto own = std::ranges::find_if(
+                finished, [&](const Trial& t) { return t.number == trial.number && t.rung == trial.rung; });
+            const Trial& result = found != known.end() ? found->second : *own;
+            schedule.finish(trial,
+                            result.diverged ? std::numeric_limits<double>::quiet_NaN() : score_of(result));
+            take(result);
+        }
+    }
+    const double seconds = seconds_since(start);
+    progress_.stage_ended("Searching", seconds,
+                          fmt::format("{} of {} in this call, {:.3g} trials/s", counted(trained, "trial"),
+                                      with_thousands(static_cast<std::int64_t>(trials_.size())),
+                                      static_cast<double>(trained) / std::max(1e-9, seconds)));
+    return true;
+}
+
+SearchResult SearchJob::result(TrialDataCache& cache, const std::vector<Trial>& last) {
+    SearchResult result{search_, objective_, last, best_of(last, objective_), {}, {}, *data_, 0, 0, {}};
+    if (!result.best)
+        throw Error("every trial diverged: no loss was finite")
+            .hint("Lower --learning-rate, or turn on clipping (--clip-norm 1).");
+    std::vector<std::span<const std::int64_t>> instants;
+    for (const Trial& trial : last)
+        instants.push_back(cache.instants(trial.settings));
+    const auto data = cache.get(last[*result.best].settings);
+    const auto start = Steady::now();
+    result.meaning = data->rows.meaning;
+    result.folds = data->plan.folds.size();
+    result.judgment = judge(last, *result.best, instants, data->rows.meaning.horizon,
+                            static_cast<std::uint64_t>(search_.config.seed));
+    result.judgment.linear_loss_saved =
+        loss_saved(data->rows, data->scored, data->block, scored_linear_forecasts(*data, *pool_));
+    result.notes = progress_.notes;
+    progress_.stage_ended(
+        "Judging", seconds_since(start),
+        fmt::format("{} on {}", counted(last.size(), "setting"), counted(result.judgment.rows, "row")));
+    return result;
+}
+
+SearchOutcome SearchJob::run() {
+    const auto start = Steady::now();
+    trainer::RunFolder folder = open_folder();
+    const trainer::TrainConfig& config = search_.config;
+    if (config.compat == trainer::Compat::original)
+        throw usage_error("a search has no mode of the original system").at("--compat");
+    if (search_.rules.folds.combinatorial())
+        throw usage_error("a search walks forward; it does not use combinatorial folds").at("--blocks");
+    std::vector<Dimension> dimensions = dimensions_of(search_.rules);
+    objective_ = objective_of(search_.rules, dimensions);
+    points_.emplace(std::move(dimensions), search_.rules.method, static_cast<std::uint64_t>(config.seed));
+    pool_.emplace(static_cast<std::size_t>(config.threads));
+    data_.emplace(
+        trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_, cancellation_));
+    check_data(folder);
+    TrialDataCache cache(search_, *data_, *pool_, quiet_);
+    cache.get(settings_of(points_->dimensions(), points_->at(0))); // too few rows end the search here
+    write_search(folder, search_);
+    if (options_.config.resume_from_checkpoint.empty())
+        folder.publish();
+    progress_.info(fmt::format("{} of {}; the results go into {}",
+                               counted(trials_of(search_.rules, *points_), "setting"),
+                               counted(points_->dimensions().size(), "dimension"), folder.path().string()));
+
+    SearchOutcome outcome;
+    outcome.folder = folder.path();
+    TrialStore store(folder.path() / "search.sqlite");
+    outcome.interrupted = !run_trials(store, cache);
+    outcome.trials = trials_.size();
+    if (!outcome.interrupted) {
+        const std::vector<Trial> last = last_trials(trials_);
+        SearchResult found = result(cache, last);
+        found.seconds = seconds_since(start);
+        finish(folder.path(), found, outcome);
+    }
+    outcome.seconds = seconds_since(start);
+    return outcome;
+}
+
+} // namespace
+
+SearchOutcome search(SearchOptions options, trainer::ProgressSink& progress,
+                     const CancellationToken& cancellation) {
+    return SearchJob(std::move(options), progress, cancellation).run();
+}
+
+} // namespace rekindle::research

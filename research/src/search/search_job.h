@@ -1,0 +1,98 @@
+#pragma once
+/// The parts of a search that are shared by its training and its report.
+
+#include "search/judgment.h"
+#include "search/trial_score.h"
+
+#include <rekindle/research/fold_data.h>
+#include <rekindle/research/search.h>
+#include <rekindle/research/walk_forward.h>
+#include <rekindle/trainer/market_data.h>
+#include <rekindle/trainer/report.h>
+#include <rekindle/trainer/run_folder.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::research {
+
+inline constexpr trainer::RunKind search_run{"search_", "search.json", "search folder"};
+
+/// search.json: what the search is, so that it can be continued and recognized.
+struct StoredSearch {
+    trainer::TrainConfig config;
+    SearchRules rules;
+    std::string data_hash; ///< of the bars
+};
+void write_search(const trainer::RunFolder& folder, const StoredSearch& search);
+/// Throws Error (usage) naming the file and what is wrong.
+StoredSearch read_search(const std::filesystem::path& path);
+
+/// The rows of all trials that share features, scaling, target and window, with their folds.
+struct TrialData {
+    ForecastRows rows;
+    FoldPlan plan;
+    FoldBlock block;
+    TestRows scored;
+    std::vector<std::int64_t> instants; ///< known_at of the scored rows
+
+    std::size_t bytes() const noexcept;
+};
+
+/// The configuration of a trial; a rung of halving sets its epochs.
+trainer::TrainConfig config_of(const StoredSearch& search, const nlohmann::ordered_json& settings,
+                               std::optional<std::int64_t> epochs);
+/// The values that decide which TrialData a trial needs.
+std::string data_key(const StoredSearch& search, const nlohmann::ordered_json& settings);
+
+/// Makes the data of trials when it is first needed and keeps the latest. Not thread-safe.
+class TrialDataCache {
+  public:
+    TrialDataCache(const StoredSearch& search, const trainer::MarketData& data, ThreadPool& pool,
+                   trainer::ProgressSink& progress)
+        : search_(search), data_(data), pool_(pool), progress_(progress) {}
+
+    /// Throws Error (usage) if these settings leave too few rows.
+    std::shared_ptr<const TrialData> get(const nlohmann::ordered_json& settings);
+    /// The instants of the scored rows with these settings; valid as long as the cache.
+    std::span<const std::int64_t> instants(const nlohmann::ordered_json& settings);
+
+  private:
+    const StoredSearch& search_;
+    const trainer::MarketData& data_;
+    ThreadPool& pool_;
+    trainer::ProgressSink& progress_;
+    std::map<std::string, std::shared_ptr<const TrialData>> kept_;
+    std::map<std::string, std::vector<std::int64_t>> instants_;
+};
+
+/// "learning-rate 0.001, hidden-layers 32,16".
+std::string settings_text(const nlohmann::ordered_json& settings);
+/// One value of it: "32,16".
+std::string value_text(const nlohmann::ordered_json& value);
+
+/// What a search found.
+struct SearchResult {
+    const StoredSearch& search;
+    Objective objective;              ///< loss or timing
+    const std::vector<Trial>& trials; ///< one per setting, in the order of numbers
+    std::optional<std::size_t> best;
+    SearchJudgment judgment;
+    trainer::TargetMeaning meaning; ///< of the best trial
+    const trainer::MarketData& data;
+    std::size_t folds = 0;
+    double seconds = 0;
+    std::vector<std::string> notes;
+};
+
+/// Writes trials.csv, best.json, results.json and report.html, and fills in the outcome.
+void finish(const std::filesystem::path& folder, const SearchResult& result, SearchOutcome& outcome);
+trainer::ReportData report_of(const SearchResult& result, const std::filesystem::path& folder);
+
+} // namespace rekindle::research

@@ -1,0 +1,129 @@
+#include "search/search_job.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/trainer/settings.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rekindle::research {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Data that is kept beside the one in use.
+constexpr std::size_t kept_bytes = std::size_t{256} << 20;
+constexpr std::size_t most_bytes = std::size_t{4} << 30;
+
+WalkForwardRules rules_of(const StoredSearch& search, const Json& settings) {
+    WalkForwardRules rules = search.rules.folds;
+    if (settings.contains(train_rows_key)) {
+        rules.train_rows = settings.at(train_rows_key).get<std::size_t>();
+        rules.window = Window::rolling;
+    }
+    return rules;
+}
+
+void require_memory(std::span<const Fold> folds, std::size_t columns) {
+    std::size_t bytes = 0;
+    for (const Fold& fold : folds)
+        bytes += FoldBlock::bytes_of(fold, columns);
+    if (bytes > most_bytes)
+        throw usage_error(
+            fmt::format("the rows of all {} take {}", counted(folds.size(), "fold"), format_bytes(bytes)))
+            .at("--folds")
+            .expected("at most 4 GiB")
+            .hint("Use fewer folds, or --window rolling with fewer --train-rows.");
+}
+
+} // namespace
+
+std::size_t TrialData::bytes() const noexcept {
+    return rows.matrix.rows() * rows.matrix.columns() * sizeof(double) +
+           std::size_t{4} * rows.matrix.columns() * (block.samples().count + 1);
+}
+
+trainer::TrainConfig config_of(const StoredSearch& search, const Json& settings,
+                               std::optional<std::int64_t> epochs) {
+    Json own = settings;
+    own.erase(train_rows_key);
+    trainer::TrainConfig config = search.config;
+    trainer::update_from_json(own, config);
+    if (epochs)
+        config.epochs = *epochs;
+    return config;
+}
+
+std::string data_key(const StoredSearch& search, const Json& settings) {
+    Json all;
+    to_json(all, config_of(search, settings, std::nullopt));
+    Json key = Json::array();
+    for (const std::string& name : row_keys())
+        key.push_back(all.at(name));
+    if (settings.contains(train_rows_key))
+        key.push_back(settings.at(train_rows_key));
+    return key.dump();
+}
+
+std::shared_ptr<const TrialData> TrialDataCache::get(const Json& settings) {
+    const std::string key = data_key(search_, settings);
+    if (const auto found = kept_.find(key); found != kept_.end())
+        return found->second;
+    std::size_t bytes = 0;
+    for (const auto& [other, data] : kept_)
+        bytes += data->bytes();
+    if (bytes > kept_bytes)
+        kept_.clear();
+    const trainer::TrainConfig config = config_of(search_, settings, std::nullopt);
+    ForecastRows rows = label_rows(config, data_, pool_, progress_);
+    FoldPlan plan = plan_folds(rows.times(), rules_of(search_, settings));
+    require_memory(plan.folds, rows.matrix.columns());
+    FoldBlock block(rows, plan.folds, pool_);
+    const std::int64_t until = plan.final_rows.size() > 0 ? rows.known_at[plan.final_rows.begin]
+                                                          : std::numeric_limits<std::int64_t>::max();
+    TestRows scored = scored_test_rows(rows, plan.folds, until);
+    std::vector<std::int64_t> instants;
+    for (const std::size_t row : scored.row)
+        instants.push_back(rows.known_at[row]);
+    instants_.try_emplace(key, instants);
+    auto data = std::make_shared<const TrialData>(TrialData{
+        std::move(rows), std::move(plan), std::move(block), std::move(scored), std::move(instants)});
+    kept_.emplace(key, data);
+    return data;
+}
+
+std::span<const std::int64_t> TrialDataCache::instants(const Json& settings) {
+    const std::string key = data_key(search_, settings);
+    if (!instants_.contains(key))
+        get(settings);
+    return instants_.at(key);
+}
+
+std::string value_text(const Json& value) {
+    if (value.is_string())
+        return value.get<std::string>();
+    if (value.is_number_float())
+        return fmt::format("{:.4g}", value.get<double>());
+    if (!value.is_array())
+        return value.dump();
+    std::string text;
+    for (const Json& part : value)
+        text += (text.empty() ? "" : ",") + value_text(part);
+    return text;
+}
+
+std::string settings_text(const Json& settings) {
+    std::string text;
+    for (const auto& [key, value] : settings.items()) {
+        std::string name = key;
+        std::ranges::replace(name, '_', '-');
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value_text(value));
+    }
+    return text;
+}
+
+} // namespace rekindle::research

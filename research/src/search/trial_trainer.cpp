@@ -1,0 +1,209 @@
+#include "search/trial_trainer.h"
+
+#include <rekindle/base/clock.h>
+#include <rekindle/trainer/network.h>
+#include <rekindle/trainer/settings.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <thread>
+#include <utility>
+
+namespace rekindle::research {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Steady = std::chrono::steady_clock;
+
+/// Settings that all networks of a population share; see mlp::Population.
+constexpr std::array shared_keys{"hidden_layers",
+                                 "dropout_rate",
+                                 "activation",
+                                 "loss",
+                                 "huber_delta",
+                                 "optimizer",
+                                 "schedule",
+                                 "batch_size",
+                                 "gradient_accumulation_steps",
+                                 "use_mixed_precision"};
+constexpr std::size_t most_members = 16'384;
+
+std::size_t seeds_of(const trainer::TrainConfig& config) {
+    return static_cast<std::size_t>(config.population);
+}
+
+/// The networks of a trial: fold after fold, every seed of it.
+std::vector<NetworkJob> jobs_of(const ReadyTrial& trial, std::size_t threads) {
+    std::vector<NetworkJob> jobs;
+    const auto folds = trial.data->block.folds();
+    for (std::size_t f = 0; f < folds.size(); ++f)
+        for (std::size_t s = 0; s < seeds_of(trial.config); ++s) {
+            NetworkJob job{
+                f, trainer::training_spec(trial.config, folds[f].meaning, folds[f].train.size(), threads)};
+            job.training.seed = static_cast<std::uint64_t>(trial.config.seed) + s;
+            jobs.push_back(std::move(job));
+        }
+    return jobs;
+}
+
+std::vector<mlp::TrainingSpec> members_of(std::span<const NetworkJob> jobs) {
+    std::vector<mlp::TrainingSpec> members;
+    members.reserve(jobs.size());
+    for (const NetworkJob& job : jobs)
+        members.push_back(job.training);
+    return members;
+}
+
+mlp::ModelDescription model_of(const ReadyTrial& trial) {
+    return trainer::network_of(trial.config, trial.data->rows.matrix.columns(), trial.data->rows.meaning);
+}
+
+JobSettings job_settings(const ReadyTrial& trial, std::size_t threads) {
+    return {trial.config.epochs, static_cast<std::size_t>(trial.config.batch_size), threads, {}};
+}
+
+/// The steps of the network with the most rows.
+double longest_steps(const ReadyTrial& trial) {
+    std::size_t rows = 0;
+    for (const FoldRows& fold : trial.data->block.folds())
+        rows = std::max(rows, fold.train.size());
+    const auto batch = static_cast<std::size_t>(trial.config.batch_size);
+    return static_cast<double>((rows + batch - 1) / batch) * static_cast<double>(trial.config.epochs);
+}
+
+Trial scored_trial(const ReadyTrial& ready, std::span<const NetworkResult> results, double seconds) {
+    Trial trial;
+    trial.number = ready.plan.number;
+    trial.rung = ready.plan.rung;
+    trial.epochs = ready.config.epochs;
+    trial.settings = ready.settings;
+    trial.seconds = seconds;
+    score_trial(ready.data->rows, ready.data->scored, ready.data->block, seeds_of(ready.config), results,
+                trial);
+    return trial;
+}
+
+/// Trials with the same key train as one population.
+std::string population_key(const ReadyTrial& trial) {
+    Json config;
+    to_json(config, trial.config);
+    Json key = Json::array();
+    for (const char* name : shared_keys)
+        key.push_back(config.at(name));
+    key.push_back(trial.config.epochs);
+    key.push_back(trial.config.clip_norm > 0);
+    key.push_back(trial.config.ema > 0);
+    key.push_back(reinterpret_cast<std::uintptr_t>(trial.data.get()));
+    return key.dump();
+}
+
+} // namespace
+
+TrialTrainer::TrialTrainer(const trainer::TrainConfig& config, std::uint64_t total, ThreadPool& pool,
+                           trainer::ProgressSink& progress)
+    : config_(config), total_(total), pool_(pool), progress_(progress), group_(pool.size()) {
+    trainer::TrainConfig spread = config;
+    spread.population = std::max<std::int64_t>(2, config.population); // trials can be spread over devices
+    devices_.emplace(spread, progress);
+    if (config.device == "cpu")
+        cpu_ = true;
+}
+
+bool TrialTrainer::on_cpu(const ReadyTrial& first) {
+    if (!cpu_) {
+        std::vector<mlp::TrainingSpec> members;
+        const auto jobs = members_of(jobs_of(first, pool_.size()));
+        while (members.size() < most_members && members.size() < total_ * jobs.size())
+            members.insert(members.end(), jobs.begin(), jobs.end());
+        const auto prepared =
+            devices_->prepare({model_of(first), members, static_cast<std::size_t>(first.config.batch_size),
+                               first.config.epochs, longest_steps(first), pool_.size()},
+                              progress_);
+        cpu_ = prepared.use.device.starts_with("cpu");
+    }
+    return *cpu_;
+}
+
+std::vector<Trial> TrialTrainer::run(std::span<const ReadyTrial> trials,
+                                     const std::function<void(std::uint64_t)>& report,
+                                     const CancellationToken& cancellation) {
+    const auto start = Steady::now();
+    const bool cpu = on_cpu(trials.front());
+    std::vector<Trial> finished =
+        cpu ? run_on_cpu(trials, report, cancellation) : run_on_devices(trials, report, cancellation);
+    constexpr double long_enough = 0.5, most_growth = 4;
+    const double growth = std::clamp(long_enough / std::max(1e-6, seconds_since(start)), 0.25, most_growth);
+    group_ = std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(trials.size()) * growth),
+                                     pool_.size(), most_members);
+    return finished;
+}
+
+std::vector<Trial> TrialTrainer::run_on_cpu(std::span<const ReadyTrial> trials,
+                                            const std::function<void(std::uint64_t)>& report,
+                                            const CancellationToken& cancellation) {
+    std::vector<Trial> finished(trials.size());
+    std::atomic<std::uint64_t> steps{0};
+    std::atomic<bool> stopped{false};
+    const auto caller = std::this_thread::get_id();
+    pool_.for_each(trials.size(), [&](std::size_t t) {
+        const ReadyTrial& trial = trials[t];
+        const auto start = Steady::now();
+        const std::vector<NetworkJob> jobs = jobs_of(trial, 1);
+        const auto population = mlp::cpu_population(model_of(trial), members_of(jobs), 1);
+        std::uint64_t reported = 0;
+        const auto advance = [&](std::uint64_t done, std::uint64_t, double) {
+            steps += done - std::exchange(reported, done);
+            if (std::this_thread::get_id() == caller)
+                report(steps);
+        };
+        const auto results = train_networks(*population, trial.data->block, jobs, job_settings(trial, 1),
+                                            advance, cancellation);
+        if (results)
+            finished[t] = scored_trial(trial, *results, seconds_since(start));
+        else
+            stopped = true;
+    });
+    return stopped ? std::vector<Trial>() : finished;
+}
+
+std::vector<Trial> TrialTrainer::run_on_devices(std::span<const ReadyTrial> trials,
+                                                const std::function<void(std::uint64_t)>& report,
+                                                const CancellationToken& cancellation) {
+    std::map<std::string, std::vector<std::size_t>> populations;
+    for (std::size_t t = 0; t < trials.size(); ++t)
+        populations[population_key(trials[t])].push_back(t);
+    std::vector<Trial> finished(trials.size());
+    std::uint64_t before = 0;
+    for (const auto& [key, members] : populations) {
+        const ReadyTrial& first = trials[members.front()];
+        const auto start = Steady::now();
+        std::vector<NetworkJob> jobs;
+        for (const std::size_t t : members)
+            std::ranges::move(jobs_of(trials[t], pool_.size()), std::back_inserter(jobs));
+        const auto prepared = devices_->prepare({model_of(first), members_of(jobs),
+                                                 static_cast<std::size_t>(first.config.batch_size),
+                                                 first.config.epochs, longest_steps(first), pool_.size()},
+                                                progress_);
+        std::uint64_t done = 0;
+        const auto advance = [&](std::uint64_t steps, std::uint64_t, double) {
+            report(before + (done = steps));
+        };
+        const auto results = train_networks(*prepared.population, first.data->block, jobs,
+                                            job_settings(first, pool_.size()), advance, cancellation);
+        if (!results)
+            return {};
+        before += done;
+        const std::size_t each = jobs.size() / members.size();
+        const double seconds = seconds_since(start) / static_cast<double>(members.size());
+        for (std::size_t m = 0; m < members.size(); ++m)
+            finished[members[m]] =
+                scored_trial(trials[members[m]], std::span(*results).subspan(m * each, each), seconds);
+    }
+    return finished;
+}
+
+} // namespace rekindle::research

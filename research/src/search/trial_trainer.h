@@ -1,0 +1,57 @@
+#pragma once
+/// Trains the networks of trials: on the CPU one trial per thread, on GPUs many trials as one population.
+
+#include "search/schedule.h"
+#include "search/search_job.h"
+
+#include <rekindle/trainer/device.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rekindle::research {
+
+/// A trial that is to run, with everything that it needs.
+struct ReadyTrial {
+    PlannedTrial plan;
+    nlohmann::ordered_json settings;
+    trainer::TrainConfig config;
+    std::shared_ptr<const TrialData> data;
+};
+
+class TrialTrainer {
+  public:
+    /// `total`: how many trials the search has, from which --device auto judges what is faster.
+    TrialTrainer(const trainer::TrainConfig& config, std::uint64_t total, ThreadPool& pool,
+                 trainer::ProgressSink& progress);
+
+    /// The finished trials, in order; empty if the token asked to stop. `report` is called on the calling
+    /// thread with the network-steps so far in this call.
+    std::vector<Trial> run(std::span<const ReadyTrial> trials,
+                           const std::function<void(std::uint64_t steps)>& report,
+                           const CancellationToken& cancellation);
+    /// Trials that keep the device busy for about half a second.
+    std::size_t group_size() const noexcept { return group_; }
+
+  private:
+    bool on_cpu(const ReadyTrial& first);
+    std::vector<Trial> run_on_cpu(std::span<const ReadyTrial> trials,
+                                  const std::function<void(std::uint64_t)>& report,
+                                  const CancellationToken& cancellation);
+    std::vector<Trial> run_on_devices(std::span<const ReadyTrial> trials,
+                                      const std::function<void(std::uint64_t)>& report,
+                                      const CancellationToken& cancellation);
+
+    const trainer::TrainConfig& config_;
+    std::uint64_t total_;
+    ThreadPool& pool_;
+    trainer::ProgressSink& progress_;
+    std::optional<trainer::DeviceChoice> devices_;
+    std::optional<bool> cpu_;
+    std::size_t group_;
+};
+
+} // namespace rekindle::research
