@@ -72,7 +72,7 @@ TEST(SearchSpace, WrongValuesAreNamed) {
     EXPECT_THAT(refusal("learning-rate=1e-4..1e-2/1"), HasSubstr("grid points"));
     EXPECT_THAT(refusal("dropout-rate=0.2|1.5"), HasSubstr("dropout_rate"));
     EXPECT_THAT(refusal("dropout-rate=0.2||0.3"), HasSubstr("a value is missing"));
-    EXPECT_THAT(refusal("features=session|wether"), HasSubstr("wether"));
+    EXPECT_THAT(refusal("features=session|gapp"), HasSubstr("gapp"));
     EXPECT_THAT(refusal("features=1..2"), HasSubstr("no interval"));
     EXPECT_THAT(refusal("train-rows=0|5"), HasSubstr("1 or more"));
 }
