@@ -41,7 +41,7 @@ SearchMethod search_method_from_string(const std::string& name);
 Objective objective_from_string(const std::string& name);
 
 /// One setting, trained on every fold.
-struct Trial {
+struct Trial {                // NOLINT(bugprone-exception-escape): moving JSON is not declared noexcept
     std::uint64_t number = 0; ///< from 0
     std::int64_t rung = 0;    ///< halving: how often it was promoted
     std::int64_t epochs = 0;
