@@ -11,8 +11,11 @@ from typing import Any, Callable, Dict, List, TypeVar
 
 from . import _core
 
+#: Settings of bars of several instruments, which the module does not read.
+_OF_THE_PROGRAM = ("several_instruments", "scale_by", "instrument_input")
+
 #: Every setting by its name.
-SETTINGS: Dict[str, Dict[str, Any]] = {row["name"]: row for row in _core.settings()}
+SETTINGS: Dict[str, Dict[str, Any]] = {row["name"]: row for row in _core.settings() if row["name"] not in _OF_THE_PROGRAM}
 
 _READING_GROUPS = ("Input", "Time and sessions", "Volume profile")
 

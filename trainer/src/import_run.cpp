@@ -180,7 +180,7 @@ ImportOutcome import_run(ImportOptions options, ProgressSink& sink, const Cancel
     folder.publish();
     progress.open(folder.path());
     write_imported_model(folder, {config,
-                                  data,
+                                  std::span(&data, 1),
                                   set,
                                   imported.file.model,
                                   spec.optimizer,
@@ -189,6 +189,7 @@ ImportOutcome import_run(ImportOptions options, ProgressSink& sink, const Cancel
                                   std::nullopt,
                                   evaluation,
                                   std::nullopt,
+                                  {},
                                   predicted,
                                   imported.notes,
                                   {}});

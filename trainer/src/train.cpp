@@ -162,6 +162,9 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
         json.erase("dead_band");
     if (config.barrier_width == 1)
         json.erase("barrier_width");
+    if (config.several_instruments == SeveralInstruments::no)
+        for (const char* key : {"several_instruments", "scale_by", "instrument_input"})
+            json.erase(key);
     if (config.schedule == mlp::ScheduleSpec::Kind::cosine)
         json["epochs"] = config.epochs; // the end of the schedule shapes every step
     const nlohmann::json description = model;
@@ -247,6 +250,16 @@ TrainConfig with_absolute_paths(TrainConfig config) {
     return config;
 }
 
+/// Scaling and inputs of several instruments belong to the data that the model was trained on.
+void refuse_several_instruments(const UsableModel& start, const TrainConfig& config) {
+    if (start.stored.instruments.empty() && config.several_instruments == SeveralInstruments::no)
+        return;
+    throw usage_error("training cannot continue from a model with bars of several instruments")
+        .at(config.model)
+        .expected("a network description, or a model and bars of one instrument")
+        .hint("Train a new model on all bars.");
+}
+
 /// Says from what training continues, and what to keep in mind. Throws Error (usage) if the data does not
 /// fit the model.
 void compare_with_start(const UsableModel& start, const TrainConfig& config, const MarketData& data,
@@ -330,12 +343,13 @@ FitResult fit_on_device(const PreparedPopulation& prepared, const fs::path& run_
     }
 }
 
-ValidationRows validation_rows(const Dataset& set, const market::BarEnds& ends,
-                               const std::vector<double>& predicted) {
+ValidationRows validation_rows(const Dataset& set, const std::vector<double>& predicted) {
     ValidationRows rows;
     for (std::size_t row = set.split.validation_begin; row < set.split.validation_end; ++row) {
         rows.dates.push_back(set.matrix.dates[row]);
-        rows.known_at.push_back(ends.of(set.matrix.known_at[row]));
+        rows.known_at.push_back(set.known[row]);
+        if (!set.instruments.empty())
+            rows.instruments.push_back(set.instruments[set.matrix.instrument_of(row)].name);
     }
     rows.predicted = predicted;
     rows.outcome = set.validation_targets();
@@ -343,14 +357,15 @@ ValidationRows validation_rows(const Dataset& set, const market::BarEnds& ends,
 }
 
 /// Scores the trained networks, writes the files of the run and fills in the outcome.
-void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& config, const MarketData& data,
-            const Dataset& set, const mlp::ModelDescription& model, const mlp::TrainingSpec& spec,
-            const DeviceUse& device, const FitResult& result, ThreadPool& pool, Recorder& progress) {
+void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& config,
+            std::span<const MarketData> markets, const Dataset& set, const mlp::ModelDescription& model,
+            const mlp::TrainingSpec& spec, const DeviceUse& device, const FitResult& result, ThreadPool& pool,
+            Recorder& progress) {
     const auto start = Clock::now();
     const mlp::Engine engine = engine_with(model, spec, result.best_parameters);
     const auto predicted = validation_predictions(set, engine);
     const std::optional<ForecastRecord> forecasts =
-        forecast_record(data, set, result.members[result.best_member].seed, engine);
+        forecast_record(set, result.members[result.best_member].seed, engine);
     const Baselines baselines(set);
     const auto seed = static_cast<std::uint64_t>(config.seed);
     Evaluation evaluation = evaluate_on_validation(set, predicted, baselines, seed);
@@ -363,16 +378,19 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
         for (const Score& score : population->mean.scores)
             outcome.mean_lines.push_back(describe(score));
     }
-    write_outputs(folder, {config, data, set, model, spec.optimizer, device, result, population, evaluation,
-                           forecasts, predicted, progress.notes, progress.stages});
+    const auto by_instrument = evaluate_instruments(set, predicted, baselines, seed);
+    write_outputs(folder, {config, markets, set, model, spec.optimizer, device, result, population,
+                           evaluation, forecasts, by_instrument, predicted, progress.notes, progress.stages});
     progress.stage_ended("Writing results", seconds_since(start),
                          fmt::format("into {}", folder.path().string()));
-    outcome.validation = validation_rows(set, data.ends, predicted);
+    outcome.validation = validation_rows(set, predicted);
     outcome.report = folder.path() / "report.html";
     outcome.verdict = evaluation.verdict.text();
     outcome.has_edge = evaluation.has_edge;
     for (const Score& score : evaluation.scores)
         outcome.score_lines.push_back(describe(score));
+    for (std::size_t i = 0; i < by_instrument.size(); ++i)
+        outcome.instrument_lines.push_back(describe_instrument(set.instruments[i], by_instrument[i]));
 }
 
 } // namespace
@@ -390,6 +408,8 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
         config = resumed_config(config, given, folder.read_config(), progress);
     config = with_absolute_paths(std::move(config));
     const std::optional<UsableModel> start_from = start_model(config);
+    if (start_from)
+        refuse_several_instruments(*start_from, config);
     if (start_from && !resuming)
         config = continued_config(config, given, *start_from);
     if (!resuming)
@@ -400,12 +420,13 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     DeviceChoice devices(config, progress);
 
     ThreadPool pool(static_cast<std::size_t>(config.threads));
-    const MarketData data = load_market_data(config, folder.path() / "bars.columns", pool, progress,
-                                             cancellation, LastSession::when_complete, read_bars);
-    note_unused_vix(config, data.read.report, progress);
+    const std::vector<MarketData> markets =
+        load_markets(config, folder.path() / "bars.columns", pool, progress, cancellation,
+                     LastSession::when_complete, read_bars);
+    note_unused_vix(config, markets.front().read.report, progress);
     if (start_from)
-        compare_with_start(*start_from, config, data, progress);
-    const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()),
+        compare_with_start(*start_from, config, markets.front(), progress);
+    const Dataset set = build_dataset(config, markets, pool, progress, workspace_of(config, folder.path()),
                                       start_from ? std::optional(inputs_of(*start_from)) : std::nullopt);
     const mlp::ModelDescription model =
         start_from ? start_from->stored.model : network_of(config, set.matrix.columns(), set.meaning);
@@ -426,8 +447,8 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
          share_left * static_cast<double>(spec.schedule.total_steps * spec.accumulation_steps), pool.size()},
         progress);
 
-    if (!data.read.rejected.empty())
-        market::write_rejected_rows(folder.path() / "rejected.csv", data.read.rejected);
+    if (const auto rejected = rejected_rows(markets); !rejected.empty())
+        market::write_rejected_rows(folder.path() / "rejected.csv", rejected);
     folder.write_config(config);
     if (!resuming)
         folder.publish();
@@ -447,7 +468,7 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     outcome.run_folder = folder.path();
     outcome.interrupted = result.interrupted;
     if (!result.interrupted)
-        finish(outcome, folder, config, data, set, model, spec, prepared.use, result, pool, progress);
+        finish(outcome, folder, config, markets, set, model, spec, prepared.use, result, pool, progress);
     outcome.seconds = seconds_since(start);
     return outcome;
 }

@@ -3,10 +3,14 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/feature_export.h>
+#include <rekindle/market/labeled_rows.h>
 #include <rekindle/trainer/dataset.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <utility>
+#include <vector>
 
 namespace rekindle::cli {
 
@@ -14,14 +18,45 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// The features of all instruments, ordered by the time at which they are known.
+market::FeatureMatrix joined_features(const trainer::TrainConfig& config, MarketInput& input) {
+    const Workspace workspace = trainer::workspace_of(config, input.scratch.path().parent_path());
+    auto matrices = trainer::build_features(config, input.markets, input.pool, workspace);
+    if (config.several_instruments == trainer::SeveralInstruments::no)
+        return std::move(matrices.front());
+    std::vector<const market::FeatureMatrix*> parts;
+    std::vector<std::span<const std::int64_t>> known;
+    std::vector<market::RowRange> ranges;
+    for (std::size_t i = 0; i < matrices.size(); ++i) {
+        for (std::int64_t& time : matrices[i].known_at)
+            time = input.markets[i].ends.of(time);
+        parts.push_back(&matrices[i]);
+        known.emplace_back(matrices[i].known_at);
+        ranges.push_back({0, matrices[i].rows()});
+    }
+    return market::join_matrices(parts, market::order_by_time(known, ranges, workspace), workspace);
+}
+
 void write_matrix(const market::FeatureMatrix& matrix, const fs::path& output,
-                  const trainer::MarketData& data) {
+                  std::span<const trainer::MarketData> markets) {
     if (output.extension() != ".npy") {
-        const bool raw = data.read.report.stamps.clock == market::Clock::raw;
-        market::write_features_csv(output, matrix, data.ends, raw ? "" : "Z");
+        const bool raw = markets.front().read.report.stamps.clock == market::Clock::raw;
+        std::vector<std::string> instruments;
+        if (!matrix.instrument.empty())
+            for (const trainer::MarketData& data : markets)
+                instruments.push_back(data.instrument);
+        market::write_features_csv(output, matrix,
+                                   instruments.empty() ? markets.front().ends : market::BarEnds(),
+                                   raw ? "" : "Z", instruments);
         return;
     }
     market::write_features_npy(output, matrix, market::NpyType::float64);
+    if (!matrix.instrument.empty()) {
+        std::string rows;
+        for (const std::uint16_t instrument : matrix.instrument)
+            rows += markets[instrument].instrument + "\n";
+        write_file_atomically(fs::path(output).replace_extension(".instruments.txt"), rows);
+    }
     std::string names;
     for (const std::string& name : matrix.names)
         names += name + "\n";
@@ -39,17 +74,15 @@ ExitStatus run_features(Context& context) {
     require_other_file(output, effective.config);
     const trainer::TrainConfig config = with_instrument(effective, view);
     MarketInput input(context, config, view);
-    const trainer::MarketData& data = input.data;
-    trainer::note_unused_vix(config, data.read.report, view);
-    const market::FeatureMatrix matrix = trainer::build_features(
-        config, data, input.pool, trainer::workspace_of(config, input.scratch.path().parent_path()));
+    trainer::note_unused_vix(config, input.markets.front().read.report, view);
+    const market::FeatureMatrix matrix = joined_features(config, input);
     stop_if_requested(input.cancellation);
     for (const std::string& note : matrix.notes)
         view.info(note);
     view.finish();
 
-    write_rejected(data.read.rejected, output, view);
-    write_matrix(matrix, output, data);
+    write_rejected(trainer::rejected_rows(input.markets), output, view);
+    write_matrix(matrix, output, input.markets);
     if (context.messages.json)
         context.result({{"output", output.string()}, {"rows", matrix.rows()}, {"columns", matrix.columns()}});
     else if (!context.messages.quiet)

@@ -20,12 +20,15 @@ ScratchFile::ScratchFile(const UserFolders& folders) {
 ScratchFile::~ScratchFile() {
     std::error_code ignored;
     fs::remove(path_, ignored);
+    for (const auto& entry : fs::directory_iterator(path_.parent_path(), ignored))
+        if (entry.path().filename().string().starts_with(path_.stem().string() + "-")) // of one instrument
+            fs::remove(entry.path(), ignored);
 }
 
 MarketInput::MarketInput(const Context& context, const trainer::TrainConfig& config,
                          trainer::ProgressSink& progress)
     : scratch(context.folders), pool(static_cast<std::size_t>(config.threads)),
-      data(trainer::load_market_data(config, scratch.path(), pool, progress, cancellation)) {}
+      markets(trainer::load_markets(config, scratch.path(), pool, progress, cancellation)) {}
 
 trainer::TrainConfig with_instrument(const EffectiveConfig& effective, LogSink& log) {
     trainer::TrainConfig config = effective.config;

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <span>
+#include <vector>
 
 namespace rekindle::cli {
 
@@ -28,16 +29,17 @@ class ScratchFile {
     std::filesystem::path path_;
 };
 
-/// The sessions of a command's bars, and what reads them: Ctrl-C sets the token while the object lives.
+/// The bars and sessions of a command's instruments, and what reads them: Ctrl-C sets the token while the
+/// object lives.
 struct MarketInput {
-    /// Reads the bars; see trainer::load_market_data.
+    /// Reads the bars; see trainer::load_markets.
     MarketInput(const Context& context, const trainer::TrainConfig& config, trainer::ProgressSink& progress);
 
     CancellationToken cancellation;
     InterruptionGuard guard{cancellation};
     ScratchFile scratch;
     ThreadPool pool;
-    trainer::MarketData data;
+    std::vector<trainer::MarketData> markets; ///< one, unless --several-instruments is given
 };
 
 /// The configuration of a command that reads bars and has no model: infers the instrument and says so.

@@ -6,9 +6,21 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <vector>
+
 namespace rekindle::cli {
 
 namespace {
+
+/// One object for a model of one instrument; otherwise a list of them.
+nlohmann::ordered_json json_of(const std::vector<trainer::Prediction>& predictions) {
+    auto list = nlohmann::ordered_json::array();
+    for (const trainer::Prediction& prediction : predictions)
+        trainer::to_json(list.emplace_back(), prediction);
+    if (predictions.front().name.empty())
+        return list.front();
+    return {{"predictions", list}};
+}
 
 ExitStatus predict_all(Context& context, const trainer::PredictOptions& options, ProgressView& view,
                        const CancellationToken& cancellation) {
@@ -59,18 +71,20 @@ ExitStatus run_predict(Context& context) {
     const InterruptionGuard guard(cancellation);
     if (context.line.flag("all"))
         return predict_all(context, options, view, cancellation);
-    const trainer::Prediction prediction = trainer::predict(options, view, cancellation);
+    const std::vector<trainer::Prediction> predictions = trainer::predict_each(options, view, cancellation);
     stop_if_requested(cancellation);
     view.finish();
 
     if (context.messages.json || context.line.text("format") == "json") {
-        nlohmann::ordered_json json;
-        trainer::to_json(json, prediction);
-        context.result(json);
+        context.result(json_of(predictions));
         return ExitStatus::success;
     }
-    for (const std::string& line : trainer::describe(prediction))
-        context.output.line(line);
+    for (const trainer::Prediction& prediction : predictions) {
+        if (&prediction != &predictions.front())
+            context.output.line("");
+        for (const std::string& line : trainer::describe(prediction))
+            context.output.line(line);
+    }
     return ExitStatus::success;
 }
 

@@ -21,6 +21,7 @@ void print_outcome(Context& context, const trainer::TrainOutcome& outcome) {
                         {"has_edge", outcome.has_edge},
                         {"scores", outcome.score_lines},
                         {"scores_of_the_mean", outcome.mean_lines},
+                        {"scores_by_instrument", outcome.instrument_lines},
                         {"seconds", outcome.seconds}});
         return;
     }
@@ -40,6 +41,10 @@ void print_outcome(Context& context, const trainer::TrainOutcome& outcome) {
         output.line("the mean of all networks, with no selection among the seeds:");
     for (const std::string& line : outcome.mean_lines)
         output.line(line);
+    if (!outcome.instrument_lines.empty())
+        output.line("by instrument:");
+    for (const std::string& line : outcome.instrument_lines)
+        output.line("  " + line);
     output.line(outcome.verdict);
     output.line("");
     output.line(fmt::format("run folder: {}", outcome.run_folder.string()));

@@ -85,7 +85,7 @@ ExitStatus run_volume_profile(Context& context) {
     const trainer::TrainConfig config = with_instrument(effective, view);
     const std::string& output = requests.output;
     MarketInput input(context, config, view);
-    const trainer::MarketData& data = input.data;
+    const trainer::MarketData& data = input.markets.front();
     const market::ProfileReport report =
         market::make_profile_report(data.read.bars, data.plan.sessions, data.ends,
                                     data.read.report.stamps.clock, data.profile_rules, input.pool);

@@ -35,6 +35,15 @@ void append_number(std::string& text, double value) {
     text.append(buffer.data(), result.ptr);
 }
 
+std::string quoted_if_needed(const std::string& text) {
+    if (text.find_first_of(",\"") == std::string::npos)
+        return text;
+    std::string quoted = "\"";
+    for (const char c : text)
+        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + "\"";
+}
+
 /// Magic, version, header length and header, padded so that the data start at a multiple of 64 bytes.
 std::string npy_header(const FeatureMatrix& matrix, NpyType type) {
     constexpr std::size_t fixed = 10;
@@ -64,15 +73,17 @@ float to_float32(const FeatureMatrix& matrix, std::size_t index) {
 } // namespace
 
 void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& matrix, const BarEnds& ends,
-                        std::string_view zone_mark) {
+                        std::string_view zone_mark, std::span<const std::string> instruments) {
     AtomicFile file(path);
-    std::string line = "date,known_at";
+    std::string line = instruments.empty() ? "date,known_at" : "instrument,date,known_at";
     for (const std::string& name : matrix.names)
         (line += ',') += name;
     for (std::size_t row = 0; row < matrix.rows(); ++row) {
         line += '\n';
         file.write(line);
         line.clear();
+        if (!instruments.empty())
+            line += quoted_if_needed(instruments[matrix.instrument_of(row)]) + ",";
         append_date(line, matrix.dates[row]);
         line += ',';
         append_stamp(line, ends.of(matrix.known_at[row]));

@@ -36,12 +36,13 @@ void visit_by_time(std::span<const Times> known, std::span<const RowRange> range
     }
 }
 
-template <class T, class Member>
-ScratchArray<T> gather_member(std::span<const LabeledRows> parts, std::span<const RowPlace> places,
+/// The column member(part) of every part, at the places.
+template <class T, class Part, class Member>
+ScratchArray<T> gather_column(std::span<const Part> parts, std::span<const RowPlace> places,
                               std::size_t width, const Workspace& workspace, Member member) {
     std::vector<std::span<const T>> values;
     values.reserve(parts.size());
-    for (const LabeledRows& part : parts)
+    for (const Part& part : parts)
         values.emplace_back(member(part));
     return gather<T>(places, values, width, workspace);
 }
@@ -87,47 +88,53 @@ ScratchArray<RowPlace> order_by_time(std::span<const Times> known, std::span<con
     return places;
 }
 
+FeatureMatrix join_matrices(std::span<const FeatureMatrix* const> parts, std::span<const RowPlace> places,
+                            const Workspace& workspace) {
+    FeatureMatrix joined;
+    if (parts.empty())
+        return joined;
+    joined.names = parts.front()->names;
+    for (const FeatureMatrix* part : parts) {
+        if (part->names != joined.names)
+            throw internal_error("instruments with different features cannot be joined");
+        add_counts_and_notes(joined, *part);
+    }
+    using Part = const FeatureMatrix*;
+    joined.values = gather_column<double>(parts, places, joined.columns(), workspace,
+                                          [](Part part) { return std::span(part->values); });
+    joined.known_at = gather_column<std::int64_t>(parts, places, 1, workspace,
+                                                  [](Part part) { return std::span(part->known_at); });
+    joined.dates = gather_column<std::int32_t>(parts, places, 1, workspace,
+                                               [](Part part) { return std::span(part->dates); });
+    joined.source = gather_column<std::size_t>(parts, places, 1, workspace,
+                                               [](Part part) { return std::span(part->source); });
+    joined.instrument = {places.size(), workspace.folder};
+    for (std::size_t i = 0; i < places.size(); ++i)
+        joined.instrument[i] = static_cast<std::uint16_t>(places[i].part);
+    return joined;
+}
+
 LabeledRows join_rows(std::span<const LabeledRows> parts, std::span<const RowPlace> places,
                       const Workspace& workspace) {
     LabeledRows joined;
-    if (parts.empty())
-        return joined;
-    const auto numbers = [&]<class T>(std::size_t width, auto member, ScratchArray<T>& to) {
-        to = gather_member<T>(parts, places, width, workspace, member);
-    };
-    FeatureMatrix& matrix = joined.matrix;
-    matrix.names = parts.front().matrix.names;
+    std::vector<const FeatureMatrix*> matrices;
     for (const LabeledRows& part : parts) {
-        if (part.matrix.names != matrix.names)
-            throw internal_error("instruments with different features cannot be joined");
-        add_counts_and_notes(matrix, part.matrix);
+        matrices.push_back(&part.matrix);
         joined.targets.beyond_session += part.targets.beyond_session;
         joined.targets.flat += part.targets.flat;
         joined.targets.not_positive += part.targets.not_positive;
     }
-    numbers(
-        matrix.columns(), [](const LabeledRows& p) { return std::span(p.matrix.values); }, matrix.values);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.matrix.known_at); }, matrix.known_at);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.matrix.dates); }, matrix.dates);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.matrix.source); }, matrix.source);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.targets.values); }, joined.targets.values);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.targets.valid); }, joined.targets.valid);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.targets.outcome_at); }, joined.targets.outcome_at);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.known); }, joined.known);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.outcome_known); }, joined.outcome_known);
-    numbers(
-        1, [](const LabeledRows& p) { return std::span(p.previous); }, joined.previous);
-    matrix.instrument = {places.size(), workspace.folder};
-    for (std::size_t i = 0; i < places.size(); ++i)
-        matrix.instrument[i] = static_cast<std::uint16_t>(places[i].part);
+    joined.matrix = join_matrices(matrices, places, workspace);
+    const auto column = [&]<class T>(ScratchArray<T>& to, auto member) {
+        to = gather_column<T>(parts, places, 1, workspace, member);
+    };
+    column(joined.targets.values, [](const LabeledRows& part) { return std::span(part.targets.values); });
+    column(joined.targets.valid, [](const LabeledRows& part) { return std::span(part.targets.valid); });
+    column(joined.targets.outcome_at,
+           [](const LabeledRows& part) { return std::span(part.targets.outcome_at); });
+    column(joined.known, [](const LabeledRows& part) { return std::span(part.known); });
+    column(joined.outcome_known, [](const LabeledRows& part) { return std::span(part.outcome_known); });
+    column(joined.previous, [](const LabeledRows& part) { return std::span(part.previous); });
     return joined;
 }
 

@@ -1,9 +1,9 @@
 #include "reading/contract_filter.h"
 #include "reading/input_files.h"
-#include "reading/open_text_source.h"
 #include "reading/row_parser.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/contract_identity.h>
 #include <rekindle/market/find_instruments.h>
@@ -44,7 +44,7 @@ std::set<std::string> contracts_in(const InputFile& file, ThreadPool& pool, cons
     const RowParser parser(
         {.layout = file.layout, .tick = reading::TickConverter(TickSize{1}), .contract_filter = {}});
     Hasher unused;
-    const auto source = reading::open_text_source(file.path, unused, file.layout.columns.used());
+    const auto source = reading::open_input(file, unused, file.layout.columns.used());
     std::set<std::string> names;
     std::vector<std::vector<std::string>> found;
     std::size_t before_rows = file.layout.data_offset;
@@ -84,7 +84,11 @@ class Instruments {
                 .at(file.path.string())
                 .expected("a column such as symbol, or a name such as AAPL.csv")
                 .hint("Name the file after its instrument, or name its column with --columns contract=….");
-        at(upper(words), file);
+        const std::string name = upper(words);
+        if (filter_.accepts(name))
+            at(name, file);
+        else
+            others_.insert(name);
     }
 
     std::vector<InstrumentFiles> take(const std::string& asked) {
@@ -118,6 +122,7 @@ class Instruments {
 ReadOptions InstrumentFiles::options(ReadOptions all) const {
     all.paths = files;
     all.exact_contracts = contracts;
+    all.contract = "all"; // these are the chosen ones
     return all;
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t beginning_size = 1 << 16;
 constexpr std::size_t sample_size = 1 << 13;
+constexpr std::size_t enough_prices = 4000; ///< to infer a tick
 
 bool is_bar_file(const std::filesystem::path& path) {
     const std::string name = path.filename().string();
@@ -45,6 +46,15 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
     std::sort(files.begin(), files.end());
     std::sort(not_read.begin(), not_read.end());
     return files;
+}
+
+/// The chosen contracts may begin late in a file: reads on until there are `enough` prices.
+void collect_later_prices(const RowParser& parser, TextSource& source, std::size_t enough,
+                          std::vector<Decimal>& prices) {
+    constexpr std::size_t piece_size = 1 << 20;
+    for (std::string_view text = source.next(piece_size); !text.empty() && prices.size() < enough;
+         text = source.next(piece_size))
+        parser.collect_prices(text, prices);
 }
 
 InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& options,
@@ -82,10 +92,16 @@ InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& opt
     file.layout.stamp.midnight =
         file.days && file.days->dates_as_written() && file.layout.stamp.time != TimeFormat::none;
     file.lacks_volumes = parser.lacks_volumes(text);
-    parser.collect_prices(text, prices);
+    const RowParser chosen({.layout = file.layout,
+                            .tick = TickConverter(TickSize{1}),
+                            .contract_filter = {options.contract, options.exact_contracts}});
+    const std::size_t before = prices.size();
+    chosen.collect_prices(text, prices);
     if (file.bytes > 2 * beginning_size)
         for (const std::string& sample : source->samples(sample_count, sample_size))
-            parser.collect_prices(sample, prices);
+            chosen.collect_prices(sample, prices);
+    if (prices.size() - before < enough_prices && file.layout.columns.contract != no_column)
+        collect_later_prices(chosen, *source, before + enough_prices, prices);
     return file;
 }
 

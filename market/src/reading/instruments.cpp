@@ -30,7 +30,7 @@ struct FileRows {
 constexpr const char* chain_hint =
     "Read each instrument separately. If they are parts of one history, read them with "
     "--chain, or give them names that differ only in dates or numbers of parts, "
-    "such as ES-2023.csv and ES-2024.csv.";
+    "such as ES-2023.csv and ES-2024.csv. --several-instruments trains one model on all of them.";
 
 Error different(const InputFile& one, const InputFile& other, const std::string& why,
                 const char* hint = chain_hint) {

@@ -414,7 +414,12 @@ void RowParser::collect_prices(std::string_view text, std::vector<Decimal>& pric
     block.text = text;
     Pass pass(settings_, block);
     const PriceFields reader(settings_, block);
-    pass.for_each_row([&](Fields fields) { reader.collect(fields, prices); });
+    const int contract = settings_.layout.columns.contract;
+    pass.for_each_row([&](Fields fields) {
+        if (contract == no_column ||
+            settings_.contract_filter.accepts(fields[static_cast<std::size_t>(contract)]))
+            reader.collect(fields, prices);
+    });
 }
 
 } // namespace rekindle::market::reading

@@ -97,7 +97,7 @@ class RowParser {
     bool has_volume(std::string_view text) const;
     /// Whether there are rows and none has a volume.
     bool lacks_volumes(std::string_view text) const;
-    /// Collects the prices of rows with four positive prices, for inferring the tick.
+    /// Collects the prices of rows of the chosen contracts with four positive prices, for inferring the tick.
     void collect_prices(std::string_view text, std::vector<Decimal>& prices) const;
 
   private:

@@ -131,7 +131,9 @@ std::string quoted(const BarMetadata& metadata, std::size_t contract) {
     throw usage_error("the data contain different instruments, " + quoted(metadata, one) + " and " +
                       quoted(metadata, other) + ": " + why)
         .expected("contracts of one instrument")
-        .hint("Choose one with --contract NAME, or read its files separately.");
+        .hint(
+            "Choose one with --contract NAME, or read its files separately. --several-instruments trains one "
+            "model on all of them.");
 }
 
 } // namespace

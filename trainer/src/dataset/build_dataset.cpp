@@ -1,16 +1,13 @@
 #include "build_features.h"
+#include "joint_dataset.h"
 
+#include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
-#include <rekindle/market/labeled_rows.h>
-#include <rekindle/trainer/dataset.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <optional>
-#include <string_view>
 
 namespace rekindle::trainer {
 
@@ -18,183 +15,81 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-ScratchArray<float> network_targets(const Dataset& set, const Workspace& workspace) {
-    ScratchArray<float> targets(set.split.validation_end, workspace.folder);
-    for (std::size_t row = 0; row < targets.size(); ++row)
-        targets[row] = static_cast<float>(set.meaning.network_target(set.targets.values[row]));
-    return targets;
-}
-
-std::size_t purge_of(const TrainConfig& config) {
-    return config.compat == Compat::original ? 0 : static_cast<std::size_t>(config.purge);
-}
-
-/// Rows that the purge must cover; --compat original keeps the original's leaks.
-std::size_t purged_horizon(const TrainConfig& config, const market::TargetSpec& spec) {
-    return config.compat == Compat::original ? 0 : spec.horizon();
-}
-
-bool enough_rows(std::size_t rows, const TrainConfig& config, const market::TargetSpec& spec) {
-    return rows >= min_training_rows &&
-           market::can_be_split(rows, config.train_split, purge_of(config),
-                                static_cast<std::size_t>(config.embargo), purged_horizon(config, spec));
-}
-
-/// How many more rows are needed, or nothing when no number of rows would be enough.
-std::optional<std::size_t> rows_missing(std::size_t rows, const TrainConfig& config,
-                                        const market::TargetSpec& spec) {
-    constexpr std::size_t most = 1'000'000;
-    for (std::size_t more = 1; more < most; ++more)
-        if (enough_rows(rows + more, config, spec))
-            return more;
-    return std::nullopt;
-}
-
-/// Why a row that is counted as flat has no target.
-std::string_view reason_of_flat(const TargetMeaning& meaning) {
-    if (meaning.kind == market::TargetKind::barrier)
-        return "the price reached neither barrier";
-    return meaning.dead_band > 0 ? "the price hardly moved, so there is no direction to learn"
-                                 : "the price did not move, so there is no direction to learn";
-}
-
-/// Throws Error (usage) if the instrument has too few rows. `notes` are those of its features.
-void require_rows(const market::Targets& targets, const std::vector<std::string>& notes,
-                  const TrainConfig& config, const market::TargetSpec& spec, const MarketData& data) {
-    const std::size_t usable = targets.usable_rows();
-    if (enough_rows(usable, config, spec))
-        return;
-    const char* noun = per_bar(config) ? "bar" : "session";
-    std::string hint;
-    if (const auto missing = rows_missing(usable, config, spec))
-        hint = fmt::format("At least {} needed.", counted(*missing, fmt::format("more {} is", noun),
-                                                          fmt::format("more {}s are", noun)));
-    if (targets.beyond_session > 0)
-        hint += fmt::format(" The target of {} is beyond the end of its session: --across-sessions keeps "
-                            "{}, a smaller --target-bars affects fewer rows.",
-                            counted(static_cast<std::int64_t>(targets.beyond_session), "row"),
-                            targets.beyond_session == 1 ? "it" : "them");
-    if (targets.flat > 0)
-        hint += fmt::format(" {} no target: {}.",
-                            counted(static_cast<std::int64_t>(targets.flat), "row has", "rows have"),
-                            reason_of_flat(target_meaning(config)));
-    for (const std::string& note : notes)
-        hint += "\n  " + note;
-    throw usage_error(fmt::format("only {} with all features and a known outcome {} left from {}",
-                                  counted(static_cast<std::int64_t>(usable), "row"),
-                                  usable == 1 ? "is" : "are",
-                                  counted(static_cast<std::int64_t>(data.summaries.size()), "session")))
-        .at(data.instrument)
-        .expected(fmt::format("at least {}, split into a training and a validation set", min_training_rows))
-        .hint(std::move(hint));
-}
-
-void note_missing_targets(const market::Targets& targets, const TargetMeaning& meaning,
-                          ProgressSink& progress) {
-    if (targets.beyond_session > 0)
-        progress.info(fmt::format(
-            "{} omitted: the target is beyond the end of the session (--across-sessions keeps such rows)",
-            counted(static_cast<std::int64_t>(targets.beyond_session), "row is", "rows are")));
-    if (targets.not_positive > 0)
-        progress.info(fmt::format(
-            "{} omitted: a close is not above zero, and the target is the logarithm of a ratio of closes",
-            counted(static_cast<std::int64_t>(targets.not_positive), "row is", "rows are")));
-    if (targets.flat > 0)
-        progress.info(fmt::format("{} omitted: {}",
-                                  counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are"),
-                                  reason_of_flat(meaning)));
-    if (targets.no_past > 0)
-        progress.info(
-            fmt::format("{} omitted: fewer than {} earlier returns are known, from which the barriers "
-                        "follow",
-                        counted(static_cast<std::int64_t>(targets.no_past), "row is", "rows are"),
-                        market::TargetSpec::trailing_returns));
-}
-} // namespace
-
-market::Targets build_targets(const TargetMeaning& meaning, const market::FeatureMatrix& matrix,
-                              const MarketData& data, const Workspace& workspace) {
-    const market::TargetSpec spec = target_spec(meaning);
-    return meaning.per_bar ? market::bar_targets(matrix, data.read.bars, data.plan.sessions, spec, workspace)
-                           : market::session_targets(matrix, data.summaries, spec);
-}
-
-std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span<const MarketData> markets,
-                                            ThreadPool& pool, ProgressSink& progress,
-                                            const Workspace& workspace,
-                                            std::span<const std::string> features) {
-    const TargetMeaning meaning = target_meaning(config);
-    const market::TargetSpec spec = target_spec(meaning);
-    std::vector<market::Targets> targets(markets.size());
-    const auto enough = [&](std::size_t i, const market::FeatureMatrix& matrix) {
-        targets[i] = build_targets(meaning, matrix, markets[i], workspace);
-        return enough_rows(targets[i].usable_rows(), config, spec);
-    };
-    std::vector<market::FeatureMatrix> matrices;
-    if (features.empty())
-        matrices = features_with_enough_rows(config, markets, pool, workspace, enough);
-    for (std::size_t i = 0; i < markets.size() && !features.empty(); ++i) {
-        matrices.push_back(
-            build_named_features(features, meaning.per_bar, config, markets[i], pool, workspace));
-        enough(i, matrices[i]);
-    }
-    std::vector<market::LabeledRows> rows;
-    for (std::size_t i = 0; i < markets.size(); ++i) {
-        require_rows(targets[i], matrices[i].notes, config, spec, markets[i]);
-        note_missing_targets(targets[i], meaning, progress);
-        rows.push_back(market::label_rows(std::move(matrices[i]), std::move(targets[i]), markets[i].ends,
-                                          meaning.horizon, workspace));
-    }
-    return rows;
-}
-
-Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
-                      ProgressSink& progress, const Workspace& workspace,
-                      const std::optional<ModelInputs>& inputs) {
-    const auto start = Clock::now();
+Dataset dataset_of_one(const TrainConfig& config, market::LabeledRows rows,
+                       const std::optional<ModelInputs>& inputs, ThreadPool& pool,
+                       const Workspace& workspace) {
     Dataset set;
     set.meaning = target_meaning(config);
-    auto parts =
-        build_rows(config, std::span(&data, 1), pool, progress, workspace,
-                   inputs ? std::span<const std::string>(inputs->features) : std::span<const std::string>());
-    market::LabeledRows rows = std::move(parts.front());
-    set.matrix = std::move(rows.matrix);
-    set.targets = std::move(rows.targets);
-    set.known = std::move(rows.known);
-    set.outcome_known = std::move(rows.outcome_known);
-    set.previous_targets = std::move(rows.previous);
-    const std::size_t usable = set.matrix.rows();
+    const std::size_t usable = rows.rows();
+    set.take(std::move(rows));
     set.split = market::split_by_time(usable, config.train_split, purge_of(config),
                                       static_cast<std::size_t>(config.embargo),
-                                      config.compat == Compat::original ? 0 : set.meaning.horizon);
-    if (set.split.purge_raised)
-        progress.info(fmt::format("--purge was raised to {}, the number of rows that the target looks ahead",
-                                  set.split.purge));
+                                      purged_horizon(config, set.meaning.horizon));
     set.scaler = inputs && inputs->scaler
                      ? *inputs->scaler
                      : market::Scaler::fit(set.matrix, set.split.train(), config.scaler, pool, workspace);
     ScratchArray<float> scaled = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
     set.matrix.values = {};
-    const auto training = std::span(set.targets.values)
-                              .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
-    set.training_share_up = share_of_rises(set.meaning, training);
-    set_scale(set.meaning, training);
+    const auto train = std::span<const float>(set.targets.values)
+                           .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
+    set.training_share_up = share_of_rises(set.meaning, train);
+    set_scale(set.meaning, train);
     if (inputs && inputs->scaler) {
         set.meaning.scale = inputs->target_scale;
         set.meaning.center = inputs->target_center;
     }
     set.rows =
         std::make_shared<const NetworkRows>(NetworkRows{std::move(scaled), network_targets(set, workspace)});
-    for (const std::string& note : set.matrix.notes)
-        progress.info(note);
-    progress.stage_ended("Building features", std::chrono::duration<double>(Clock::now() - start).count(),
-                         fmt::format("{} of {}: {} to train on, {} to validate, {} omitted in between",
-                                     counted(static_cast<std::int64_t>(usable), "row"),
-                                     counted(static_cast<std::int64_t>(set.matrix.columns()), "feature"),
-                                     with_thousands(static_cast<std::int64_t>(set.split.train_end)),
-                                     with_thousands(static_cast<std::int64_t>(set.split.validation_end -
-                                                                              set.split.validation_begin)),
-                                     set.split.validation_begin - set.split.train_end));
     return set;
 }
+
+/// "1,000 rows of 54 features: 800 to train on, 199 to validate, 1 omitted in between".
+std::string summary_of(const Dataset& set, std::size_t features) {
+    const std::string of_features = counted(features, "feature");
+    const std::string rows = set.instruments.empty()
+                                 ? fmt::format("{} of {}", counted(set.matrix.rows(), "row"), of_features)
+                                 : fmt::format("{} of {} with {}", counted(set.matrix.rows(), "row"),
+                                               counted(set.instruments.size(), "instrument"), of_features);
+    return fmt::format(
+        "{}: {} to train on, {} to validate, {} omitted in between", rows,
+        with_thousands(static_cast<std::int64_t>(set.split.train_end)),
+        with_thousands(static_cast<std::int64_t>(set.split.validation_end - set.split.validation_begin)),
+        set.split.validation_begin - set.split.train_end);
+}
+
+} // namespace
+
+ScratchArray<float> network_targets(const Dataset& set, const Workspace& workspace) {
+    ScratchArray<float> targets(set.split.validation_end, workspace.folder);
+    for (std::size_t row = 0; row < targets.size(); ++row)
+        targets[row] = static_cast<float>(set.meaning_of(row).network_target(set.targets.values[row]));
+    return targets;
+}
+
+Dataset build_dataset(const TrainConfig& config, std::span<const MarketData> markets, ThreadPool& pool,
+                      ProgressSink& progress, const Workspace& workspace,
+                      const std::optional<ModelInputs>& inputs) {
+    const auto start = Clock::now();
+    const bool several = config.several_instruments != SeveralInstruments::no;
+    if (several && inputs)
+        throw internal_error("the inputs of a model of one instrument are given for several");
+    auto parts =
+        build_rows(config, markets, pool, progress, workspace,
+                   inputs ? std::span<const std::string>(inputs->features) : std::span<const std::string>());
+    const std::size_t features = parts.front().matrix.columns();
+    Dataset set = several ? joint_dataset(config, markets, parts, pool, workspace)
+                          : dataset_of_one(config, std::move(parts.front()), inputs, pool, workspace);
+    if (set.split.purge_raised)
+        progress.info(fmt::format("--purge was raised to {}, the number of rows that the target looks ahead",
+                                  set.split.purge));
+    progress.stage_ended("Building features", seconds_since(start), summary_of(set, features));
+    return set;
+}
+
+Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
+                      ProgressSink& progress, const Workspace& workspace,
+                      const std::optional<ModelInputs>& inputs) {
+    return build_dataset(config, std::span(&data, 1), pool, progress, workspace, inputs);
+}
+
 } // namespace rekindle::trainer

@@ -12,6 +12,11 @@ namespace rekindle::trainer {
 /// Fewer rows are too few to train on.
 inline constexpr std::size_t min_training_rows = 10;
 
+/// Rows omitted before the split, and those that they must cover; --compat original keeps the original's
+/// leaks.
+std::size_t purge_of(const TrainConfig& config);
+std::size_t purged_horizon(const TrainConfig& config, std::size_t horizon);
+
 /// Whether rows are bars (group minute), not sessions.
 bool per_bar(const TrainConfig& config);
 

@@ -144,12 +144,46 @@ double share_of_rises(const TargetMeaning& meaning, std::span<const float> targe
     return rises + falls > 0 ? static_cast<double>(rises) / static_cast<double>(rises + falls) : 0.5;
 }
 
+double mean_target(const TargetMeaning& meaning, std::span<const float> targets) {
+    if (meaning.is_probability())
+        return share_of_rises(meaning, targets);
+    double sum = 0;
+    for (const float target : targets)
+        sum += static_cast<double>(target);
+    return sum / static_cast<double>(targets.size());
+}
+
 mlp::Samples Dataset::train() const {
     return samples_of(*this, split.train_begin, split.train_end);
 }
 
 mlp::Samples Dataset::validation() const {
     return samples_of(*this, split.validation_begin, split.validation_end);
+}
+
+void Dataset::take(market::LabeledRows labeled) {
+    matrix = std::move(labeled.matrix);
+    targets = std::move(labeled.targets);
+    known = std::move(labeled.known);
+    outcome_known = std::move(labeled.outcome_known);
+    previous_targets = std::move(labeled.previous);
+}
+
+TargetMeaning Dataset::meaning_of(std::size_t row) const {
+    TargetMeaning own = meaning;
+    if (!instruments.empty()) {
+        own.scale = instruments[matrix.instrument_of(row)].target_scale;
+        own.center = instruments[matrix.instrument_of(row)].target_center;
+    }
+    return own;
+}
+
+std::vector<double> Dataset::validation_shares_up() const {
+    std::vector<double> shares;
+    if (!instruments.empty())
+        for (std::size_t row = split.validation_begin; row < split.validation_end; ++row)
+            shares.push_back(instruments[matrix.instrument_of(row)].training_share_up);
+    return shares;
 }
 
 std::vector<double> Dataset::previous() const {
@@ -163,12 +197,8 @@ std::vector<double> Dataset::validation_targets() const {
 }
 
 double Dataset::training_mean() const {
-    if (meaning.is_probability())
-        return training_share_up;
-    double sum = 0;
-    for (std::size_t row = split.train_begin; row < split.train_end; ++row)
-        sum += static_cast<double>(targets.values[row]);
-    return sum / static_cast<double>(split.train_end - split.train_begin);
+    return mean_target(meaning, std::span<const float>(targets.values)
+                                    .subspan(split.train_begin, split.train_end - split.train_begin));
 }
 
 Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder) {
@@ -210,14 +240,35 @@ TargetMeaning target_meaning(const TrainConfig& config) {
     return meaning;
 }
 
-std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeaning& meaning,
-                                   std::span<const float> inputs, std::size_t rows) {
+namespace {
+/// The first output of each row.
+std::vector<float> first_outputs(const mlp::Engine& engine, std::span<const float> inputs, std::size_t rows) {
     const std::size_t outputs = engine.model().outputs();
     std::vector<float> raw(rows * outputs);
     engine.predict(inputs.data(), engine.model().inputs, rows, raw);
-    std::vector<double> values(rows);
     for (std::size_t row = 0; row < rows; ++row)
-        values[row] = meaning.value(raw[row * outputs]);
+        raw[row] = raw[row * outputs];
+    raw.resize(rows);
+    return raw;
+}
+} // namespace
+
+std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeaning& meaning,
+                                   std::span<const float> inputs, std::size_t rows) {
+    std::vector<double> values;
+    values.reserve(rows);
+    for (const float raw : first_outputs(engine, inputs, rows))
+        values.push_back(meaning.value(raw));
+    return values;
+}
+
+std::vector<double> predict_validation(const mlp::Engine& engine, const Dataset& set) {
+    const mlp::Samples samples = set.validation();
+    const auto raw = first_outputs(engine, {samples.inputs, samples.count * samples.stride}, samples.count);
+    std::vector<double> values;
+    values.reserve(raw.size());
+    for (std::size_t row = 0; row < raw.size(); ++row)
+        values.push_back(set.meaning_of(set.split.validation_begin + row).value(raw[row]));
     return values;
 }
 

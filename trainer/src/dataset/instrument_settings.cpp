@@ -122,6 +122,9 @@ std::string infer_instrument(TrainConfig& config, const std::set<std::string>& g
         config.compat == Compat::original)
         return "";
     config.instrument = no_instrument;
+    if (config.several_instruments != SeveralInstruments::no)
+        return "The hours of sessions are the same for all instruments: those of --instrument, or of --zone, "
+               "--day-start and --regular-hours.";
     if (std::ranges::any_of(config.data,
                             [](const std::string& path) { return market::is_memory_path(path); }))
         return "";

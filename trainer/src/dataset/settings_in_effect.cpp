@@ -42,6 +42,9 @@ std::vector<SettingWithoutEffect> settings_without_effect(const TrainConfig& con
         if (without_effect)
             found.push_back({key, reason});
     };
+    for (const char* key : {"scale_by", "instrument_input"})
+        add(key, config.several_instruments == SeveralInstruments::no,
+            "the bars are those of one instrument");
     add("target_bars", !looks_at_bars(config.target, meaning.per_bar),
         meaning.per_bar ? "the target looks one bar ahead" : "the target looks one session ahead");
     add("dead_band", config.target != market::TargetKind::direction, "the target is not direction");
@@ -64,6 +67,8 @@ std::string value_in_effect(std::string_view key, const TrainConfig& config, con
         return purge_in_effect(config, set);
     if (key == "loss")
         return loss_in_effect(config, set);
+    if (!set.instruments.empty() && (key == "tick" || key == "regular_hours"))
+        return "";
     if (key == "tick" && config.tick == "auto")
         return shortest(data.read.report.tick.points);
     if (key == "regular_hours")

@@ -156,7 +156,7 @@ mlp::ModelDescription network_of(const Tensors& tensors, double dropout_rate, co
 void note_missing_parts(ImportedModel& imported) {
     const ModelFile& file = imported.file;
     imported.needs_feature_names = file.feature_columns.size() != file.model.inputs;
-    imported.needs_scaler = !file.details.contains("scaler");
+    imported.needs_scaler = !file.details.contains("scaler") && !file.details.contains("instruments");
     if (imported.needs_feature_names)
         imported.notes.push_back(
             fmt::format("the file names {} for {}",

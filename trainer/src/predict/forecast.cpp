@@ -69,7 +69,11 @@ double training_error(const mlp::Engine& engine, const Dataset& set) {
         const float* row = samples.inputs + chosen.back() * samples.stride;
         inputs.insert(inputs.end(), row, row + width);
     }
-    const std::vector<double> predicted = predict_values(engine, set.meaning, inputs, rows);
+    std::vector<double> predicted = predict_values(engine, set.meaning, inputs, rows);
+    if (!set.instruments.empty())
+        for (std::size_t i = 0; i < rows; ++i)
+            predicted[i] = set.meaning_of(set.split.train_begin + chosen[i])
+                               .outcome(set.meaning.network_target(predicted[i]));
     double squares = 0;
     for (std::size_t i = 0; i < rows; ++i) {
         const double actual = set.targets.values[set.split.train_begin + chosen[i]];
@@ -79,11 +83,9 @@ double training_error(const mlp::Engine& engine, const Dataset& set) {
     return std::sqrt(squares / static_cast<double>(rows));
 }
 
-ForecastRecord forecast_record(const MarketData& data, const Dataset& set, std::uint64_t seed,
-                               const mlp::Engine& engine) {
-    const auto known = [&](std::size_t row) { return data.ends.of(set.matrix.known_at[row]); };
-    return {seed, known(set.split.validation_begin), known(set.split.validation_end - 1), set.training_mean(),
-            training_error(engine, set)};
+ForecastRecord forecast_record(const Dataset& set, std::uint64_t seed, const mlp::Engine& engine) {
+    return {seed, set.known[set.split.validation_begin], set.known[set.split.validation_end - 1],
+            set.training_mean(), training_error(engine, set)};
 }
 
 double outcome_of(const market::Targets& targets, std::size_t row) {

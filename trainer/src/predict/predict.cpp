@@ -1,3 +1,4 @@
+#include "instrument_model.h"
 #include "model_match.h"
 #include "usable_model.h"
 
@@ -241,21 +242,52 @@ class ScratchFile {
     fs::path path_;
 };
 
-/// A model and the features that it computes from the given data.
-struct ModelOnData {
+/// The column files of the instruments, which load_markets() names after the given one.
+class ColumnFiles {
+  public:
+    explicit ColumnFiles(const fs::path& file) : file_(file) {}
+    ColumnFiles(const ColumnFiles&) = delete;
+    ColumnFiles& operator=(const ColumnFiles&) = delete;
+    ~ColumnFiles() {
+        std::error_code ignored;
+        for (const auto& entry : fs::directory_iterator(file_.parent_path(), ignored))
+            if (entry.path().filename().string().starts_with(file_.stem().string() + "-"))
+                fs::remove(entry.path(), ignored);
+    }
+
+  private:
+    fs::path file_;
+};
+
+/// A model and the bars of one instrument or several.
+struct ModelAndBars {
     UsableModel model;
     TrainConfig config;
     ScratchFile columns;
+    ColumnFiles files{columns.path()};
     ThreadPool pool;
-    MarketData data;
+    std::vector<MarketData> markets;
+
+    ModelAndBars(const PredictOptions& options, ProgressSink& progress, const CancellationToken& cancellation,
+                 const BarReader& read_bars);
+};
+
+/// A model and the features that it computes from the data of one instrument.
+struct ModelOnData {
+    const MarketData& data;
+    UsableModel model;                    ///< of the instrument
+    std::vector<float> instrument_inputs; ///< as in InstrumentModel
     market::FeatureMatrix matrix;
     Prediction prediction; ///< with what the checks found
 
-    ModelOnData(const PredictOptions& options, ProgressSink& progress, const CancellationToken& cancellation,
-                const BarReader& read_bars);
+    ModelOnData(ModelAndBars& all, const MarketData& data, const PredictOptions& options);
     const TargetMeaning& meaning() const { return model.stored.meaning; }
-    /// The forecasts of every network for rows of scaled inputs, one vector per network.
-    std::vector<std::vector<Forecast>> forecasts(std::span<const float> inputs) const;
+    /// The forecasts of every network for rows of scaled features, one vector per network.
+    std::vector<std::vector<Forecast>> forecasts(std::span<const float> features) const;
+
+  private:
+    ModelOnData(ModelAndBars& all, const MarketData& data, const PredictOptions& options,
+                InstrumentModel instrument);
 };
 
 TrainConfig config_for(const UsableModel& model, const PredictOptions& options) {
@@ -265,22 +297,46 @@ TrainConfig config_for(const UsableModel& model, const PredictOptions& options) 
     return config;
 }
 
-ModelOnData::ModelOnData(const PredictOptions& options, ProgressSink& progress,
-                         const CancellationToken& cancellation, const BarReader& read_bars)
+ModelAndBars::ModelAndBars(const PredictOptions& options, ProgressSink& progress,
+                           const CancellationToken& cancellation, const BarReader& read_bars)
     : model(load_usable_model(options)), config(config_for(model, options)),
       pool(static_cast<std::size_t>(config.threads)),
-      data(load_market_data(config, columns.path(), pool, progress, cancellation,
-                            meaning().per_bar ? LastSession::as_it_is : LastSession::when_complete,
-                            read_bars)) {
+      markets(load_markets(config, columns.path(), pool, progress, cancellation,
+                           model.stored.meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete,
+                           read_bars, stored_ticks(model.stored))) {}
+
+ModelOnData::ModelOnData(ModelAndBars& all, const MarketData& own, const PredictOptions& options)
+    : ModelOnData(all, own, options, model_of_instrument(all.model, own, options.model)) {}
+
+ModelOnData::ModelOnData(ModelAndBars& all, const MarketData& own, const PredictOptions& options,
+                         InstrumentModel instrument)
+    : data(own), model(std::move(instrument.model)),
+      instrument_inputs(std::move(instrument.instrument_inputs)) {
+    prediction.name = data.instrument;
     prediction.notes = model.notes;
     prediction.bar_length = market::BarLength::of(data.read.report.spacing).text();
     prediction.instrument = instrument_title(instrument_of(data));
+    if (!prediction.instrument.starts_with(data.instrument)) // files that name no contract
+        prediction.instrument = fmt::format("{} ({})", data.instrument, prediction.instrument);
     require_matching_data(model, data, options.model, options.other_instrument, prediction.notes);
-    matrix = named_features(model.stored.scaler, meaning().per_bar, config, data, pool,
-                            workspace_of(config, columns.path().parent_path()), options.model);
+    matrix = named_features(model.stored.scaler, meaning().per_bar, all.config, data, all.pool,
+                            workspace_of(all.config, all.columns.path().parent_path()), options.model);
 }
 
-std::vector<std::vector<Forecast>> ModelOnData::forecasts(std::span<const float> inputs) const {
+/// Adds the inputs to each row of features.
+std::vector<float> with_instrument(std::span<const float> features, std::size_t columns,
+                                   const std::vector<float>& instrument_inputs) {
+    std::vector<float> inputs;
+    for (std::size_t begin = 0; begin < features.size(); begin += columns) {
+        const auto row = features.subspan(begin, columns);
+        inputs.insert(inputs.end(), row.begin(), row.end());
+        inputs.insert(inputs.end(), instrument_inputs.begin(), instrument_inputs.end());
+    }
+    return inputs;
+}
+
+std::vector<std::vector<Forecast>> ModelOnData::forecasts(std::span<const float> features) const {
+    const std::vector<float> inputs = with_instrument(features, matrix.columns(), instrument_inputs);
     mlp::TrainingSpec spec;
     spec.loss = meaning().loss;
     mlp::Engine engine = engine_with(model.stored.model, spec, model.parameters);
@@ -295,11 +351,7 @@ std::vector<std::vector<Forecast>> ModelOnData::forecasts(std::span<const float>
     return all;
 }
 
-} // namespace
-
-Prediction predict(const PredictOptions& options, ProgressSink& progress,
-                   const CancellationToken& cancellation, const BarReader& read_bars) {
-    ModelOnData job(options, progress, cancellation, read_bars);
+Prediction predict_last(ModelOnData job) {
     const MarketData& data = job.data;
     const TargetMeaning& meaning = job.meaning();
     const std::size_t last = job.matrix.rows() - 1;
@@ -335,9 +387,43 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     return prediction;
 }
 
+std::vector<Prediction> predict_read_bars(const PredictOptions& options, ProgressSink& progress,
+                                          const CancellationToken& cancellation, const BarReader& read_bars) {
+    ModelAndBars all(options, progress, cancellation, read_bars);
+    std::vector<Prediction> predictions;
+    for (const MarketData& data : all.markets)
+        predictions.push_back(predict_last(ModelOnData(all, data, options)));
+    return predictions;
+}
+
+/// Throws Error (usage) for a model of several instruments.
+const MarketData& only_instrument(const ModelAndBars& all, const PredictOptions& options) {
+    if (all.model.stored.instruments.empty())
+        return all.markets.front();
+    throw usage_error("the model is one of several instruments, and --all writes predictions of one")
+        .at(options.model.string())
+        .hint("Omit --all to predict the next session of each.");
+}
+
+} // namespace
+
+std::vector<Prediction> predict_each(const PredictOptions& options, ProgressSink& progress,
+                                     const CancellationToken& cancellation) {
+    return predict_read_bars(options, progress, cancellation, market::read_bars);
+}
+
+Prediction predict(const PredictOptions& options, ProgressSink& progress,
+                   const CancellationToken& cancellation, const BarReader& read_bars) {
+    auto predictions = predict_read_bars(options, progress, cancellation, read_bars);
+    if (!predictions.front().name.empty())
+        throw usage_error("the model is one of several instruments").at(options.model.string());
+    return std::move(predictions.front());
+}
+
 AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress,
                            const CancellationToken& cancellation, const BarReader& read_bars) {
-    ModelOnData job(options, progress, cancellation, read_bars);
+    ModelAndBars bars(options, progress, cancellation, read_bars);
+    ModelOnData job(bars, only_instrument(bars, options), options);
     const std::optional<ForecastRecord>& record = job.model.stored.forecasts;
     if (!record)
         throw usage_error("this model does not record which rows it was trained on, so its out-of-sample "
@@ -367,7 +453,7 @@ AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress
     for (std::size_t begin = first; begin < job.matrix.rows(); begin += block) {
         const std::size_t end = std::min(begin + block, job.matrix.rows());
         const auto forecasts =
-            job.forecasts(job.model.stored.scaler.transform(job.matrix, {begin, end}, job.pool));
+            job.forecasts(job.model.stored.scaler.transform(job.matrix, {begin, end}, bars.pool));
         for (std::size_t row = begin; row < end; ++row) {
             const bool chosen_on = known(row) <= record->validation_to;
             all.validation_rows += chosen_on ? 1 : 0;
@@ -432,22 +518,24 @@ std::vector<std::string> describe(const Prediction& p) {
 }
 
 void to_json(Json& json, const Prediction& p) {
-    json = {{"target", p.target},
-            {"instrument", p.instrument},
-            {"bar_length", p.bar_length},
-            {"from_session", p.from_session},
-            {"from_bar_end", p.from_timestamp},
-            {"data_end", p.data_end},
-            {"value", p.value},
-            {"interval", {p.interval_low, p.interval_high}},
-            {"interval_level", p.interval_level},
-            {"networks", p.networks},
-            {"spread", p.spread},
-            {"baseline", p.baseline},
-            {"baseline_name", p.baseline_name},
-            {"price_points", p.price},
-            {"verdict", p.verdict},
-            {"notes", p.notes}};
+    json = {{"target", p.target}};
+    if (!p.name.empty())
+        json["name"] = p.name;
+    json.update({{"instrument", p.instrument},
+                 {"bar_length", p.bar_length},
+                 {"from_session", p.from_session},
+                 {"from_bar_end", p.from_timestamp},
+                 {"data_end", p.data_end},
+                 {"value", p.value},
+                 {"interval", {p.interval_low, p.interval_high}},
+                 {"interval_level", p.interval_level},
+                 {"networks", p.networks},
+                 {"spread", p.spread},
+                 {"baseline", p.baseline},
+                 {"baseline_name", p.baseline_name},
+                 {"price_points", p.price},
+                 {"verdict", p.verdict},
+                 {"notes", p.notes}});
     for (const std::string& note : p.data_notes)
         json["notes"].push_back(note);
 }

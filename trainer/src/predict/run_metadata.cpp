@@ -82,6 +82,38 @@ Json rolls_json(const MarketData& data) {
     return list;
 }
 
+/// What was read for one instrument and what identifies it.
+Json market_json(const MarketData& data) {
+    Json instrument;
+    to_json(instrument, instrument_of(data));
+    return {{"tick_points", data.read.report.tick.points},
+            {"bar_length", bar_length_json(data.read.report)},
+            {"profile_bin_points", data.read.report.profile_bin},
+            {"instrument", instrument},
+            {"data", data_json(data.read.report)},
+            {"rolls", rolls_json(data)}};
+}
+
+Json instruments_json(const TrainedRun& run) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < run.markets.size(); ++i) {
+        const DatasetInstrument& instrument = run.set.instruments[i];
+        Json json{{"name", instrument.name}};
+        json.update(market_json(run.markets[i]));
+        json["training_rows"] = instrument.training_rows;
+        json["validation_rows"] = instrument.validation_rows;
+        json["target_scale"] = instrument.target_scale;
+        json["target_center"] = instrument.target_center;
+        json["training_share_up"] = instrument.training_share_up;
+        if (!instrument.scaler.features.empty())
+            json["scaler"] = Json(nlohmann::json(instrument.scaler));
+        if (run.by_instrument[i].rows > 0)
+            to_json(json["evaluation"], run.by_instrument[i]);
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
 template <class T>
 T convert(const Json& json) {
     return nlohmann::json(json).template get<T>();
@@ -90,11 +122,10 @@ T convert(const Json& json) {
 } // namespace
 
 Json run_metadata(const TrainedRun& run) {
-    Json config, evaluation, target, instrument;
+    Json config, evaluation, target;
     to_json(config, run.config);
     to_json(evaluation, run.evaluation);
     to_json(target, run.set.meaning);
-    to_json(instrument, instrument_of(run.data));
     Json rules = Json::object();
     for (const char* key : meaning_keys)
         rules[key] = config[key];
@@ -106,22 +137,27 @@ Json run_metadata(const TrainedRun& run) {
         {"software", version_details()},
         {"instruction_set", std::string(mlp::instruction_set())},
         {"device", {{"name", run.device.device}, {"driver", run.device.driver}, {"why", run.device.why}}},
-        {"seed", run.fit.members[run.fit.best_member].seed},
-        {"tick_points", run.data.read.report.tick.points},
-        {"bar_length", bar_length_json(run.data.read.report)},
-        {"profile_bin_points", run.data.read.report.profile_bin},
-        {"instrument", instrument},
-        {"rules", rules},
-        {"target", target},
-        {"training_share_up", run.set.training_share_up},
-        {"split", split_json(run.set)},
-        {"data", data_json(run.data.read.report)},
-        {"rolls", rolls_json(run.data)},
-        {"scaler", Json(nlohmann::json(run.set.scaler))},
-        {"model", Json(nlohmann::json(run.model))},
-        {"evaluation", evaluation},
-        {"timings", timings},
-        {"config", config}};
+        {"seed", run.fit.members[run.fit.best_member].seed}};
+    const bool several = !run.set.instruments.empty();
+    const Json market = several ? Json() : market_json(run.markets.front());
+    if (!several)
+        for (const char* key : {"tick_points", "bar_length", "profile_bin_points", "instrument"})
+            json[key] = market.at(key);
+    json["rules"] = rules;
+    json["target"] = target;
+    json["training_share_up"] = run.set.training_share_up;
+    json["split"] = split_json(run.set);
+    if (!several)
+        for (const char* key : {"data", "rolls"})
+            json[key] = market.at(key);
+    if (!run.set.scaler.features.empty())
+        json["scaler"] = Json(nlohmann::json(run.set.scaler));
+    if (several)
+        json["instruments"] = instruments_json(run);
+    json["model"] = Json(nlohmann::json(run.model));
+    json["evaluation"] = evaluation;
+    json["timings"] = timings;
+    json["config"] = config;
     if (run.forecasts)
         json["forecasts"] = forecasts_json(*run.forecasts);
     if (run.population) {
@@ -140,13 +176,43 @@ Json reusable_metadata(const TrainedRun& run) {
     // Without the location of the run and of its checkpoint, so that a resumed run writes the same file.
     for (const char* key : {"output", "resume_from_checkpoint"})
         model["config"].erase(key);
-    for (const char* key : {"format", "tick_points", "profile_bin_points", "bar_length", "instrument",
-                            "target", "training_share_up", "scaler", "model", "evaluation"})
-        model[key] = all.at(key);
-    if (all.contains("forecasts"))
-        model["forecasts"] = all.at("forecasts");
+    for (const char* key :
+         {"format", "tick_points", "profile_bin_points", "bar_length", "instrument", "target",
+          "training_share_up", "scaler", "model", "evaluation", "instruments", "forecasts"})
+        if (all.contains(key))
+            model[key] = all.at(key);
+    if (model.contains("instruments"))
+        for (Json& instrument : model["instruments"])
+            for (const char* key : {"data", "rolls"})
+                instrument.erase(key);
     return model;
 }
+
+namespace {
+
+StoredInstrument stored_instrument(const Json& json) {
+    StoredInstrument stored;
+    stored.name = json.at("name");
+    if (json.contains("scaler"))
+        stored.scaler = convert<market::Scaler>(json.at("scaler"));
+    stored.target_scale = json.at("target_scale");
+    stored.target_center = json.at("target_center");
+    stored.training_share_up = json.at("training_share_up");
+    stored.tick = json.at("tick_points");
+    stored.profile_bin = json.at("profile_bin_points");
+    stored.bar_length = bar_length_of(json.at("bar_length"));
+    from_json(json.at("instrument"), stored.identity);
+    if (json.contains("evaluation"))
+        from_json(json.at("evaluation"), stored.evaluation);
+    if (!(stored.profile_bin >= 0) || !(stored.target_scale > 0))
+        throw usage_error(
+            fmt::format("the metadata of {} cannot be read: profile_bin_points is negative or target_scale "
+                        "is not positive",
+                        stored.name));
+    return stored;
+}
+
+} // namespace
 
 StoredModel stored_model(const Json& details, const std::filesystem::path& source) {
     StoredModel stored;
@@ -155,10 +221,16 @@ StoredModel stored_model(const Json& details, const std::filesystem::path& sourc
             throw usage_error(fmt::format("the metadata has format {}", details.at("format").dump()))
                 .expected(std::to_string(metadata_format));
         stored.model = convert<mlp::ModelDescription>(details.at("model"));
-        stored.scaler = convert<market::Scaler>(details.at("scaler"));
+        if (details.contains("instruments"))
+            for (const Json& instrument : details.at("instruments"))
+                stored.instruments.push_back(stored_instrument(instrument));
+        const bool several = !stored.instruments.empty();
+        if (!several || details.contains("scaler"))
+            stored.scaler = convert<market::Scaler>(details.at("scaler"));
         from_json(details.at("target"), stored.meaning);
         from_json(details.at("evaluation"), stored.evaluation);
-        stored.tick = details.at("tick_points");
+        if (!several)
+            stored.tick = details.at("tick_points");
         stored.profile_bin = details.value("profile_bin_points", 0.0);
         stored.training_share_up = details.at("training_share_up");
         update_from_json(details.at("config"), stored.config);

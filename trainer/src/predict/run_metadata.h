@@ -16,6 +16,8 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace rekindle::trainer {
 
@@ -33,6 +35,20 @@ nlohmann::ordered_json run_metadata(const TrainedRun& run);
 /// on the same files produces the same bytes everywhere.
 nlohmann::ordered_json reusable_metadata(const TrainedRun& run);
 
+/// What a model of several instruments knows about one of them.
+struct StoredInstrument {
+    std::string name;
+    market::Scaler scaler; ///< with ScaleBy::instrument; otherwise without features
+    double target_scale = 1;
+    double target_center = 0;
+    double training_share_up = 0;
+    double tick = 0;        ///< points
+    double profile_bin = 0; ///< points, if prices have no tick
+    market::BarLength bar_length;
+    Instrument identity;
+    Evaluation evaluation; ///< of its validation rows; without rows if it has none
+};
+
 /// The part of it that predict reads.
 struct StoredModel {
     mlp::ModelDescription model;
@@ -42,10 +58,11 @@ struct StoredModel {
     double tick = 0;        ///< points
     double profile_bin = 0; ///< points, if prices have no tick; older runs have none
     double training_share_up = 0;
-    TrainConfig config;                          ///< of the run
-    std::optional<Instrument> instrument;        ///< of its data; older runs have none
+    TrainConfig config;                   ///< of the run
+    std::optional<Instrument> instrument; ///< of its data; older runs and several instruments have none
     std::optional<market::BarLength> bar_length; ///< likewise
     std::optional<ForecastRecord> forecasts;     ///< likewise
+    std::vector<StoredInstrument> instruments;   ///< with --several-instruments
 };
 
 /// From the object "rekindle"; `source` is for messages. Throws Error (usage) naming it and what is missing.

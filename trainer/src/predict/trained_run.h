@@ -14,6 +14,7 @@
 #include <rekindle/trainer/scores.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ namespace rekindle::trainer {
 
 struct TrainedRun {
     const TrainConfig& config;
-    const MarketData& data;
+    std::span<const MarketData> markets; ///< one per instrument
     const Dataset& set;
     const mlp::ModelDescription& model;
     const mlp::OptimizerSpec& optimizer;
@@ -32,6 +33,7 @@ struct TrainedRun {
     const Evaluation& evaluation; ///< of the best network's best epoch on the validation rows
     const std::optional<ForecastRecord>& forecasts; ///< none of an imported network, whose training rows are
                                                     ///< unknown
+    const std::vector<Evaluation>& by_instrument;   ///< evaluate_instruments()
     const std::vector<double>& predicted;  ///< its predictions per validation row, unit of the target
     const std::vector<std::string>& notes; ///< warnings and notes logged during the run
     std::vector<std::pair<std::string, double>> stage_seconds;

@@ -1,6 +1,7 @@
 #include "run_report.h"
 
 #include "dataset/settings_in_effect.h"
+#include "instruments_report.h"
 #include "population_report.h"
 
 #include <rekindle/base/text.h>
@@ -63,17 +64,19 @@ std::string report_title(const TrainConfig& config) {
     return fmt::format("{}, {}", names, per_bar ? "one row per bar" : rows);
 }
 
-ReportProfile report_profile(const TrainedRun& run, std::size_t index) {
-    const market::Session& session = run.data.plan.sessions[index];
-    const market::SessionSummary& summary = run.data.summaries[index];
-    const market::BarMetadata& metadata = run.data.read.bars.metadata();
+ReportProfile report_profile(const MarketData& data, std::size_t index) {
+    const market::Session& session = data.plan.sessions[index];
+    const market::SessionSummary& summary = data.summaries[index];
+    const market::BarMetadata& metadata = data.read.bars.metadata();
     const market::VolumeProfile profile =
-        market::session_profile(run.data.read.bars, session, run.data.profile_rules);
+        market::session_profile(data.read.bars, session, data.profile_rules);
     const auto points = [&](double ticks) { return metadata.tick.to_points(ticks); };
     ReportProfile shown;
     shown.label = market::format_date(session.date);
-    if (session.contract < metadata.contracts.size() && !metadata.contracts[session.contract].empty())
-        shown.label += ", " + metadata.contracts[session.contract];
+    const std::string contract = market::contract_name(metadata, session.contract);
+    if (const std::string& name = contract.empty() ? data.instrument : contract;
+        !name.empty() && session.contract != market::mixed_contracts)
+        shown.label += ", " + name;
     for (std::size_t level = 0; level < profile.volumes().size(); ++level) {
         shown.prices.push_back(profile.tick().to_points(profile.lowest() + static_cast<double>(level)));
         shown.volumes.push_back(static_cast<double>(profile.volumes()[level]) /
@@ -84,6 +87,19 @@ ReportProfile report_profile(const TrainedRun& run, std::size_t index) {
     shown.value_area_high = points(summary.value_area_high);
     shown.close = points(static_cast<double>(summary.close));
     return shown;
+}
+
+/// The last sessions; of several instruments, the last session of each of the first ones.
+void add_profiles(ReportData& report, const TrainedRun& run) {
+    if (run.markets.size() > 1) {
+        for (const MarketData& data : run.markets.first(std::min(run.markets.size(), shown_profiles)))
+            report.profiles.push_back(report_profile(data, data.summaries.size() - 1));
+        return;
+    }
+    const MarketData& data = run.markets.front();
+    const std::size_t sessions = data.summaries.size();
+    for (std::size_t index = sessions - std::min(sessions, shown_profiles); index < sessions; ++index)
+        report.profiles.push_back(report_profile(data, index));
 }
 
 void add_outcomes(ReportData& report, const TrainedRun& run) {
@@ -115,23 +131,64 @@ std::string times_text(const MarketData& data) {
                        data.session_rules.zone);
 }
 
-void add_data(ReportData& report, const TrainedRun& run) {
-    const market::ReadReport& read = run.data.read.report;
+std::vector<ReportFact> facts_of(const MarketData& data) {
+    const market::ReadReport& read = data.read.report;
     const std::string length = market::BarLength::of(read.spacing).text();
-    report.data = {
-        {"Bars", fmt::format("{} ({}, {})", count(read.rows), read.format, format_bytes(read.bytes))},
-        {"Length of a bar", length.empty() ? "varies" : length},
-        {"Sessions", fmt::format("{}, {} to {}", count(run.data.summaries.size()),
-                                 market::format_date(run.data.summaries.front().date),
-                                 market::format_date(run.data.summaries.back().date))},
-        {"Tick", market::tick_text(read)},
-        {"Times", times_text(run.data)},
-        {"VIX", read.vix_source},
-        {"XXH3-128 of the input", read.data_hash.hex()}};
-    if (read.rejected > 0)
-        report.warnings.push_back(
-            fmt::format("{} skipped; rejected.csv lists them.",
-                        counted(static_cast<std::int64_t>(read.rejected), "bad row was", "bad rows were")));
+    return {{"Bars", fmt::format("{} ({}, {})", count(read.rows), read.format, format_bytes(read.bytes))},
+            {"Length of a bar", length.empty() ? "varies" : length},
+            {"Sessions", fmt::format("{}, {} to {}", count(data.summaries.size()),
+                                     market::format_date(data.summaries.front().date),
+                                     market::format_date(data.summaries.back().date))},
+            {"Tick", market::tick_text(read)},
+            {"Times", times_text(data)},
+            {"VIX", read.vix_source},
+            {"XXH3-128 of the input", read.data_hash.hex()}};
+}
+
+std::vector<ReportFact> facts_of_all(std::span<const MarketData> markets) {
+    std::uint64_t bars = 0, sessions = 0;
+    for (const MarketData& data : markets) {
+        bars += data.read.report.rows;
+        sessions += data.summaries.size();
+    }
+    const std::string length = market::BarLength::of(markets.front().read.report.spacing).text();
+    return {{"Instruments", count(markets.size())},
+            {"Bars", count(bars)},
+            {"Length of a bar", length.empty() ? "varies" : length},
+            {"Sessions", count(sessions)},
+            {"VIX", markets.front().read.report.vix_source}};
+}
+
+ReportTable rolls_table(std::span<const MarketData> markets) {
+    const bool several = markets.size() > 1;
+    ReportTable table{"Rolls",
+                      {"date", "from", "to", "gap (points)", "reason"},
+                      {},
+                      "Earlier prices are shifted by the gaps known at the time."};
+    if (several)
+        table.columns.insert(table.columns.begin(), "instrument");
+    for (const MarketData& data : markets) {
+        const auto& names = data.read.bars.metadata().contracts;
+        for (const market::Roll& roll : data.plan.rolls) {
+            table.rows.push_back(
+                {market::format_date(roll.date), names[roll.from], names[roll.to],
+                 fmt::format("{:+g}", data.read.report.tick.to_points(static_cast<double>(roll.gap_ticks))),
+                 roll.reason});
+            if (several)
+                table.rows.back().insert(table.rows.back().begin(), data.instrument);
+        }
+    }
+    return table;
+}
+
+void add_data(ReportData& report, const TrainedRun& run) {
+    report.data = run.set.instruments.empty() ? facts_of(run.markets.front()) : facts_of_all(run.markets);
+    std::uint64_t rejected = 0;
+    for (const MarketData& data : run.markets)
+        rejected += data.read.report.rejected;
+    if (rejected > 0)
+        report.warnings.push_back(fmt::format("{} skipped; rejected.csv lists them.",
+                                              counted(rejected, "bad row was", "bad rows were")));
 
     const market::Split& split = run.set.split;
     const auto date = [&](std::size_t row) { return market::format_date(run.set.matrix.dates[row]); };
@@ -145,19 +202,8 @@ void add_data(ReportData& report, const TrainedRun& run) {
          fmt::format("{} used by neither part.",
                      counted(static_cast<std::int64_t>(split.validation_begin - split.train_end),
                              "row in between is", "rows in between are"))});
-    if (!run.data.plan.rolls.empty()) {
-        ReportTable rolls{"Rolls",
-                          {"date", "from", "to", "gap (points)", "reason"},
-                          {},
-                          "Earlier prices are shifted by the gaps known at the time."};
-        const auto& names = run.data.read.bars.metadata().contracts;
-        for (const market::Roll& roll : run.data.plan.rolls)
-            rolls.rows.push_back(
-                {market::format_date(roll.date), names[roll.from], names[roll.to],
-                 fmt::format("{:+g}", read.tick.to_points(static_cast<double>(roll.gap_ticks))),
-                 roll.reason});
+    if (ReportTable rolls = rolls_table(run.markets); !rolls.rows.empty())
         report.tables.push_back(std::move(rolls));
-    }
 }
 
 void add_configuration(ReportData& report, const TrainedRun& run) {
@@ -177,7 +223,8 @@ void add_configuration(ReportData& report, const TrainedRun& run) {
         const auto none = std::ranges::find(without_effect, key, &SettingWithoutEffect::key);
         if (none != without_effect.end())
             text += fmt::format(" (no effect: {})", none->reason);
-        else if (const auto used = value_in_effect(key, run.config, run.data, run.set); !used.empty())
+        else if (const auto used = value_in_effect(key, run.config, run.markets.front(), run.set);
+                 !used.empty())
             text += fmt::format(" (in effect: {})", used);
         report.configuration.emplace_back(key, text);
     }
@@ -191,7 +238,8 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     report.run = folder.path().filename().string();
     report.finished = report_timestamp();
     report.program = "rekindle " + version_number();
-    report.synthetic = run.data.read.report.synthetic;
+    report.synthetic =
+        std::ranges::any_of(run.markets, [](const MarketData& data) { return data.read.report.synthetic; });
     report.target = run.set.meaning.text();
     report.loss_name = loss_name(run.set.meaning.loss);
     report.loss_unit = loss_unit(run.set.meaning);
@@ -201,9 +249,9 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
         report.sections.push_back(population_section(
             run, report.loss_unit.empty() ? report.loss_name
                                           : fmt::format("{} ({})", report.loss_name, report.loss_unit)));
-    const std::size_t sessions = run.data.summaries.size();
-    for (std::size_t index = sessions - std::min(sessions, shown_profiles); index < sessions; ++index)
-        report.profiles.push_back(report_profile(run, index));
+    if (!run.set.instruments.empty())
+        report.sections.push_back(instruments_section(run));
+    add_profiles(report, run);
     add_outcomes(report, run);
     add_data(report, run);
     add_configuration(report, run);

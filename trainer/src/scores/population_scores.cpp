@@ -21,13 +21,11 @@ constexpr std::size_t max_sums = 64; ///< each holds one value per validation ro
 
 void add_predictions(std::vector<double>& sum, mlp::Engine& engine, const Dataset& set, const FitResult& fit,
                      std::span<const MemberResult> members) {
-    const mlp::Samples samples = set.validation();
     for (const MemberResult& member : members) {
         if (member.best_epoch == 0)
             continue;
         engine.set_parameters(tensors_from(fit.parameters, member.best_values));
-        const auto values = predict_values(engine, set.meaning,
-                                           {samples.inputs, samples.count * samples.stride}, samples.count);
+        const auto values = predict_validation(engine, set);
         for (std::size_t row = 0; row < sum.size(); ++row)
             sum[row] += values[row];
     }

@@ -127,13 +127,18 @@ std::vector<double> Ridge::predict(std::span<const float> inputs) const {
 std::vector<double> ridge_predictions(const Dataset& set) {
     const std::size_t columns = set.matrix.columns();
     const market::Split& split = set.split;
-    const std::span<const float> inputs(set.rows->inputs), targets(set.targets.values);
+    const std::span<const float> inputs(set.rows->inputs);
     const auto rows_of = [&](std::size_t begin, std::size_t end) {
         return inputs.subspan(begin * columns, (end - begin) * columns);
     };
+    // Returns of several instruments are learned in their own scale, as the network learns them.
+    const bool several = !set.instruments.empty();
+    const std::span<const float> targets(several ? set.rows->targets : set.targets.values);
     const Ridge ridge = Ridge::fit({rows_of(split.train_begin, split.train_end), columns,
                                     targets.subspan(split.train_begin, split.train_end - split.train_begin)});
     std::vector<double> values = ridge.predict(rows_of(split.validation_begin, split.validation_end));
+    for (std::size_t i = 0; i < values.size() && several; ++i)
+        values[i] = set.meaning_of(split.validation_begin + i).outcome(values[i]);
     set.rows->inputs.release(0, set.rows->inputs.size());
     return values;
 }

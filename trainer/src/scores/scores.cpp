@@ -126,9 +126,29 @@ double mean(std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-std::string majority_name(double share_up) {
-    return share_up >= 0.5 ? "always up, the training majority" : "always down, the training majority";
-}
+/// What is known about rises from the training rows, for each validation row.
+class TrainingShares {
+  public:
+    TrainingShares(double of_all, const EvaluationContext& context)
+        : of_all_(of_all), of_rows_(context.shares_up) {}
+
+    double of(std::size_t row) const { return of_rows_.empty() ? of_all_ : of_rows_[row]; }
+    /// Above 0 where the majority rose.
+    double majority(std::size_t row) const { return of(row) >= 0.5 ? 1 : -1; }
+    std::string majority_name() const {
+        if (!of_rows_.empty())
+            return "the training majority of each instrument";
+        return of_all_ >= 0.5 ? "always up, the training majority" : "always down, the training majority";
+    }
+    std::string share_name() const {
+        return of_rows_.empty() ? "the share of rises in training"
+                                : "the share of rises of each instrument in training";
+    }
+
+  private:
+    double of_all_;
+    std::span<const double> of_rows_;
+};
 
 /// 1 - sum(model) / sum(base): the share of the baseline's loss that the model saves.
 Score skill_score(std::string name, std::vector<double> model_loss, std::vector<double> base_loss,
@@ -164,15 +184,14 @@ double hit(double predicted, double actual) {
 /// The share of hits among the rows that moved, in percent: a flat outcome is neither a hit nor a miss.
 /// Nothing when no row moved.
 std::optional<Score> hit_rate(std::string name, std::span<const double> predicted,
-                              std::span<const double> actual, double training_share_up,
+                              std::span<const double> actual, const TrainingShares& shares,
                               const EvaluationContext& context) {
     const auto moved = [&](std::size_t i) { return actual[i] != 0 ? 1.0 : 0.0; };
-    const double majority = training_share_up >= 0.5 ? 1 : -1;
     double hits = 0, base_hits = 0, rows = 0;
     for (std::size_t i = 0; i < actual.size(); ++i) {
         rows += moved(i);
         hits += moved(i) * hit(predicted[i], actual[i]);
-        base_hits += moved(i) * hit(majority, actual[i]);
+        base_hits += moved(i) * hit(shares.majority(i), actual[i]);
     }
     if (rows == 0)
         return std::nullopt;
@@ -180,7 +199,7 @@ std::optional<Score> hit_rate(std::string name, std::span<const double> predicte
         return sums[1] > 0 ? 100 * sums[0] / sums[1] : std::numeric_limits<double>::quiet_NaN();
     };
     Score score{std::move(name), "%", 100 * hits / rows, {}, 100 * base_hits / rows, "", true};
-    score.baseline_name = majority_name(training_share_up);
+    score.baseline_name = shares.majority_name();
     score.interval = bootstrap(
         {per_row(actual.size(), [&](std::size_t i) { return moved(i) * hit(predicted[i], actual[i]); }),
          per_row(actual.size(), moved)},
@@ -259,12 +278,13 @@ void judge(Evaluation& evaluation, const std::optional<LinearScores>& linear,
 
 void require_same_size(std::size_t rows, std::size_t a, std::size_t b, const EvaluationContext& context) {
     bool same = rows > 0 && rows == a && rows == b;
-    for (const auto& column : {context.ridge, context.logistic, context.training_mean})
+    for (const auto& column : {context.ridge, context.logistic, context.training_mean, context.shares_up})
         same = same && (column.empty() || column.size() == rows);
     if (!same)
         throw internal_error(
-            fmt::format("scores need non-empty columns of equal length, not {}, {}, {}, {}, {} and {}", rows,
-                        a, b, context.ridge.size(), context.logistic.size(), context.training_mean.size()));
+            fmt::format("scores need non-empty columns of equal length, not {}, {}, {}, {}, {}, {} and {}",
+                        rows, a, b, context.ridge.size(), context.logistic.size(),
+                        context.training_mean.size(), context.shares_up.size()));
 }
 
 std::vector<double> squared_errors(std::span<const double> guess, std::span<const double> actual) {
@@ -303,6 +323,7 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
                             const EvaluationContext& context) {
     const std::size_t rows = predicted.size();
     require_same_size(rows, actual.size(), previous.size(), context);
+    const TrainingShares shares(training_share_up, context);
     // Columns are computed where they are used, because with many validation rows each is large.
     const auto absolute_error = [&] {
         return per_row(rows, [&](std::size_t i) { return std::abs(actual[i] - predicted[i]); });
@@ -334,11 +355,11 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
         mean_score("mean absolute error", "%", absolute_error(), 100, 100 * mean(error_of_baseline),
                    context.directional ? "a return of zero" : reference.name, false, context));
     if (context.directional)
-        if (auto rate = hit_rate("direction hit rate", predicted, actual, training_share_up, context))
+        if (auto rate = hit_rate("direction hit rate", predicted, actual, shares, context))
             result.scores.push_back(std::move(*rate));
     if (ridge && context.directional)
-        if (auto rate = hit_rate("direction hit rate of ridge regression", context.ridge, actual,
-                                 training_share_up, context))
+        if (auto rate =
+                hit_rate("direction hit rate of ridge regression", context.ridge, actual, shares, context))
             result.scores.push_back(std::move(*rate));
     result.calibration = calibrate(predicted, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - predicted[i]; });
@@ -352,6 +373,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
                                   const EvaluationContext& context) {
     const std::size_t rows = probability.size();
     require_same_size(rows, actual.size(), previous.size(), context);
+    const TrainingShares shares(training_share_up, context);
     const auto clamped = [](double p) { return std::clamp(p, 1e-6, 1 - 1e-6); };
     const auto log_loss = [&](double p, double y) {
         return y > 0.5 ? -std::log(clamped(p)) : -std::log1p(-clamped(p));
@@ -359,10 +381,8 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
     const auto model_losses =
         per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); });
     const auto reference_losses = per_row(rows, [&](std::size_t i) {
-        return log_loss(context.training_mean.empty() ? training_share_up : context.training_mean[i],
-                        actual[i]);
+        return log_loss(context.training_mean.empty() ? shares.of(i) : context.training_mean[i], actual[i]);
     });
-    const bool majority_up = training_share_up >= 0.5;
     /// `says` is above 0 for a rise and below 0 for a fall.
     const auto hits = [&](const std::function<double(std::size_t)>& says) {
         return per_row(rows, [&](std::size_t i) { return hit(says(i), actual[i] - 0.5); });
@@ -371,29 +391,29 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
 
     Evaluation result;
     result.rows = rows;
-    result.scores.push_back(skill_score("log loss reduction", model_losses, reference_losses,
-                                        "the share of rises in training", context));
+    result.scores.push_back(
+        skill_score("log loss reduction", model_losses, reference_losses, shares.share_name(), context));
     std::optional<LinearScores> logistic;
     if (!context.logistic.empty()) {
         const auto of_logistic =
             per_row(rows, [&](std::size_t i) { return log_loss(context.logistic[i], actual[i]); });
         logistic = {skill_score("log loss reduction of logistic regression", of_logistic, reference_losses,
-                                "the share of rises in training", context),
+                                shares.share_name(), context),
                     skill_score("log loss reduction vs. logistic regression", model_losses, of_logistic,
                                 logistic_name, context),
                     result.scores.front().value, logistic_name};
         result.scores.push_back(logistic->own);
         result.scores.push_back(logistic->against);
     }
-    const double of_majority = 100 * mean(hits([&](std::size_t) { return majority_up ? 1.0 : -1.0; }));
-    result.scores.push_back(mean_score("accuracy", "%", hits(model), 100, of_majority,
-                                       majority_name(training_share_up), true, context));
+    const double of_majority = 100 * mean(hits([&](std::size_t i) { return shares.majority(i); }));
+    result.scores.push_back(
+        mean_score("accuracy", "%", hits(model), 100, of_majority, shares.majority_name(), true, context));
     std::optional<LinearScores> ridge;
     if (!context.ridge.empty()) {
         const auto of_model = hits(model);
         const auto of_ridge = hits([&](std::size_t i) { return context.ridge[i] - 0.5; });
         ridge = {mean_score("accuracy of ridge regression", "%", of_ridge, 100, of_majority,
-                            majority_name(training_share_up), true, context),
+                            shares.majority_name(), true, context),
                  mean_score("accuracy minus that of ridge regression", "%",
                             per_row(rows, [&](std::size_t i) { return of_model[i] - of_ridge[i]; }), 100, 0,
                             ridge_name, true, context),

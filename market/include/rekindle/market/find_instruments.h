@@ -29,7 +29,8 @@ struct InstrumentFiles {
 
 /// The instruments in the files of `options`, ordered by name. Names come from the column with contracts,
 /// else from the name of the file; files whose bars name no contract are the same instrument if their names
-/// agree as for read_bars(). Reads every file with such a column once. Throws Error:
+/// agree as for read_bars(), and options.contract chooses among the names of their instruments. Reads every
+/// file with such a column once. Throws Error:
 ///   usage        a file cannot be read as bars, or neither its bars nor its name say which instrument it
 ///                holds; no contract begins with options.contract
 ///   interrupted  the token was set

@@ -54,8 +54,11 @@ ScratchArray<T> gather(std::span<const RowPlace> places, std::span<const std::sp
     return values;
 }
 
-/// The rows of several instruments at these places, with FeatureMatrix::instrument set to their part. Counts
-/// and notes are those of all parts together. Throws Error (internal) unless all parts have the same columns.
+/// The rows of several matrices at these places, with FeatureMatrix::instrument set to their part. Counts and
+/// notes are those of all parts together. Throws Error (internal) unless all parts have the same columns.
+FeatureMatrix join_matrices(std::span<const FeatureMatrix* const> parts, std::span<const RowPlace> places,
+                            const Workspace& workspace = {});
+/// The same for rows with targets.
 LabeledRows join_rows(std::span<const LabeledRows> parts, std::span<const RowPlace> places,
                       const Workspace& workspace = {});
 

@@ -19,6 +19,12 @@ namespace rekindle::trainer {
 enum class BadRows { error, skip };
 /// original means the rules of the system that Rekindle replaces.
 enum class Compat { none, original };
+/// Whether the bars are those of several instruments, and what makes contracts one of them.
+enum class SeveralInstruments { no, by_root, by_name };
+/// The rows on which features and returns are scaled.
+enum class ScaleBy { instrument, all };
+/// What the network is told about the instrument of a row.
+enum class InstrumentInput { none, one_hot };
 /// automatic: the one that fits the target.
 enum class LossChoice { automatic, mse, huber, bce, gaussian_nll };
 enum class DistributedStrategy { automatic, dataparallel, fsdp };
@@ -38,6 +44,23 @@ template <>
 struct ChoiceNames<BadRows> {
     static constexpr std::array<NamedChoice<BadRows>, 2> list{
         {{"error", BadRows::error}, {"skip", BadRows::skip}}};
+};
+template <>
+struct ChoiceNames<SeveralInstruments> {
+    static constexpr std::array<NamedChoice<SeveralInstruments>, 3> list{
+        {{"no", SeveralInstruments::no},
+         {"by-root", SeveralInstruments::by_root},
+         {"by-name", SeveralInstruments::by_name}}};
+};
+template <>
+struct ChoiceNames<ScaleBy> {
+    static constexpr std::array<NamedChoice<ScaleBy>, 2> list{
+        {{"instrument", ScaleBy::instrument}, {"all", ScaleBy::all}}};
+};
+template <>
+struct ChoiceNames<InstrumentInput> {
+    static constexpr std::array<NamedChoice<InstrumentInput>, 2> list{
+        {{"none", InstrumentInput::none}, {"one-hot", InstrumentInput::one_hot}}};
 };
 template <>
 struct ChoiceNames<market::Clock> {

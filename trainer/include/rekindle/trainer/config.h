@@ -19,10 +19,11 @@ struct TrainConfig {
     std::vector<std::string> data; ///< files or folders
     std::string vix;               ///< VIX file, "" for none
     std::string columns;           ///< "time=1,open=Open,…", "" detects them
-    std::string contract = "all";  ///< all, or the beginning of a contract's name
-    bool chain = false;            ///< files without contracts are one history, whatever their names
-    double data_fraction = 1.0;    ///< (0, 1]: the latest part of the sessions
-    std::string tick = "auto";     ///< "auto", a size in points, "none", "none:0.05"
+    std::string contract = "all";  ///< all, or the beginnings of contract names, separated by commas
+    SeveralInstruments several_instruments = SeveralInstruments::no;
+    bool chain = false;         ///< files without contracts are one history, whatever their names
+    double data_fraction = 1.0; ///< (0, 1]: the latest part of the sessions
+    std::string tick = "auto";  ///< "auto", a size in points, "none", "none:0.05"
     BadRows bad_rows = BadRows::error;
     std::int64_t chunk_size = 0; ///< bars per block; 0: as many as fit
 
@@ -52,6 +53,8 @@ struct TrainConfig {
     std::vector<std::string> features{"session"}; ///< groups: session, vix, returns, gap, calendar,
                                                   ///< naked-poc, delta, minute
     market::Scaler::Kind scaler = market::Scaler::Kind::robust;
+    ScaleBy scale_by = ScaleBy::instrument;                   ///< with several instruments
+    InstrumentInput instrument_input = InstrumentInput::none; ///< likewise
     market::TargetKind target = market::TargetKind::next_return;
     std::int64_t target_bars = 5; ///< k of bar-return, barrier, volatility, and the direction of bars
     double dead_band = 0;         ///< of direction, in percent

@@ -62,6 +62,8 @@ struct TargetMeaning {
 void set_scale(TargetMeaning& meaning, std::span<const float> targets);
 /// The share of rises among the targets that are not flat; 0.5 if all are.
 double share_of_rises(const TargetMeaning& meaning, std::span<const float> targets);
+/// What a model without features predicts: the mean of these targets, of a probability the share of rises.
+double mean_target(const TargetMeaning& meaning, std::span<const float> targets);
 
 /// The network's rows.
 struct NetworkRows {
@@ -69,8 +71,21 @@ struct NetworkRows {
     ScratchArray<float> targets; ///< TargetMeaning::network_target() of each row
 };
 
-/// Rows in chronological order. The memory of `matrix.values` is released once they are scaled (train), or
-/// kept (predict).
+/// An instrument of a Dataset.
+struct DatasetInstrument {
+    std::string name;
+    std::size_t training_rows = 0, validation_rows = 0;
+    market::Scaler scaler = {};     ///< with ScaleBy::instrument; otherwise without features
+    double target_scale = 1;        ///< TargetMeaning::scale of its rows
+    double target_center = 0;       ///< TargetMeaning::center of its rows
+    double training_share_up = 0.5; ///< as Dataset::training_share_up, of its rows
+    double training_mean = 0;       ///< as Dataset::training_mean(), of its rows
+};
+
+/// Rows in chronological order; with several instruments, the rows of each part of the split are, and rows
+/// known at the same time are in the order of the instruments. Then matrix.names also has the inputs that
+/// tell the network the instrument (InstrumentInput), after the features. The memory of `matrix.values` is
+/// released once they are scaled (train), or kept (predict).
 struct Dataset {
     market::FeatureMatrix matrix;
     market::Targets targets;
@@ -78,14 +93,22 @@ struct Dataset {
     ScratchArray<std::int64_t> outcome_known; ///< likewise
     ScratchArray<float> previous_targets;     ///< LabeledRows::previous
     market::Split split;
-    market::Scaler scaler;
-    TargetMeaning meaning;
+    market::Scaler scaler; ///< of all rows; not used with several instruments and ScaleBy::instrument
+    TargetMeaning meaning; ///< with several instruments, the scale is that of all rows; see meaning_of()
+    /// As FeatureMatrix::instrument counts them; empty without --several-instruments.
+    std::vector<DatasetInstrument> instruments;
     std::shared_ptr<const NetworkRows> rows; ///< the first split.validation_end
     double training_share_up = 0;            ///< share of rises among the training targets that are not flat
 
     /// These share `rows`.
     mlp::Samples train() const;
     mlp::Samples validation() const;
+    /// Sets matrix, targets, known, outcome_known and previous_targets.
+    void take(market::LabeledRows labeled);
+    /// The meaning of the network's output in this row.
+    TargetMeaning meaning_of(std::size_t row) const;
+    /// The share of rises in training, of the instrument of each validation row; empty for one instrument.
+    std::vector<double> validation_shares_up() const;
     /// The outcome known at each validation row: its previous target.
     std::vector<double> previous() const;
     std::vector<double> validation_targets() const;
@@ -138,8 +161,13 @@ std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span
                                             ThreadPool& pool, ProgressSink& progress,
                                             const Workspace& workspace = {},
                                             std::span<const std::string> features = {});
-/// Reports the stage "Building features". `inputs` replaces the features, the scaling and the unit of the
-/// target that would follow from the configuration and the data. Throws Error (usage) as build_rows() does.
+/// Of load_markets(): one instrument, or several that are split at one time. Reports the stage "Building
+/// features". `inputs` replaces the features, the scaling and the unit of the target that would follow from
+/// the configuration and the data; it must be empty for several instruments. Throws Error (usage) as
+/// build_rows() does.
+Dataset build_dataset(const TrainConfig& config, std::span<const MarketData> markets, ThreadPool& pool,
+                      ProgressSink& progress, const Workspace& workspace = {},
+                      const std::optional<ModelInputs>& inputs = {});
 Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
                       ProgressSink& progress, const Workspace& workspace = {},
                       const std::optional<ModelInputs>& inputs = {});
@@ -147,6 +175,8 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
 /// The network's first outputs in the unit of the target.
 std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeaning& meaning,
                                    std::span<const float> inputs, std::size_t rows);
+/// The same of the validation rows, each in the scale of its instrument.
+std::vector<double> predict_validation(const mlp::Engine& engine, const Dataset& set);
 
 void to_json(nlohmann::ordered_json& json, const TargetMeaning& meaning);
 void from_json(const nlohmann::ordered_json& json, TargetMeaning& meaning);

@@ -46,8 +46,7 @@ inline constexpr std::size_t error_rows = 16'384;
 /// Root mean square of outcome - prediction over those rows, in the unit of the target.
 double training_error(const mlp::Engine& engine, const Dataset& set);
 /// The record of a network that was trained on the set with this seed.
-ForecastRecord forecast_record(const MarketData& data, const Dataset& set, std::uint64_t seed,
-                               const mlp::Engine& engine);
+ForecastRecord forecast_record(const Dataset& set, std::uint64_t seed, const mlp::Engine& engine);
 
 /// The outcome of a row in the unit of the target; NaN if it has none.
 double outcome_of(const market::Targets& targets, std::size_t row);

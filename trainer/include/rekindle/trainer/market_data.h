@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,7 @@ struct MarketData {
     market::ProfileRules profile_rules;
     market::SessionPlan plan; ///< the latest data_fraction of the sessions; all complete, see LastSession
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
-    std::string instrument = {};                   ///< its name if there are several; otherwise ""
+    std::string instrument = {};                   ///< its name with --several-instruments; otherwise ""
 };
 
 /// Whether the configuration names an instrument.
@@ -100,6 +102,21 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
                             ThreadPool& pool, ProgressSink& progress, const CancellationToken& cancellation,
                             LastSession last = LastSession::when_complete,
                             const BarReader& read_bars = market::read_bars);
+
+/// The instruments of the configuration, ordered by name: with --several-instruments each as
+/// load_market_data() would read it alone, otherwise one without a name. Their bars have one length. A
+/// message that concerns some of the instruments is reported once, with their names. `usual_ticks` gives
+/// --tick of instruments for which the configuration says auto. Throws as load_market_data(), for an
+/// instrument with its name; bars that are no files cannot be those of several instruments.
+std::vector<MarketData> load_markets(const TrainConfig& config, const std::filesystem::path& column_file,
+                                     ThreadPool& pool, ProgressSink& progress,
+                                     const CancellationToken& cancellation,
+                                     LastSession last = LastSession::when_complete,
+                                     const BarReader& read_bars = market::read_bars,
+                                     const std::map<std::string, std::string>& usual_ticks = {});
+
+/// The rejected rows of all instruments.
+std::vector<market::RejectedRow> rejected_rows(std::span<const MarketData> markets);
 
 /// The end of a bar as the user knows it: "2025-02-27 16:00:00 America/New_York", or "2025-02-27 16:00:00 as
 /// labeled" for Clock::raw. `timestamp` as in BarColumns::time.

@@ -21,6 +21,7 @@ struct Prediction {
     bool probability = false;   ///< `value` is one
     bool is_return = false;     ///< `value` is a log return, so that it leads to a price
     bool per_bar = false;       ///< seen from a bar, not from a session
+    std::string name;           ///< of the instrument, with --several-instruments
     std::string instrument;     ///< of the data: "ES (bars.csv)", or its files where it names no contract
     std::string bar_length;     ///< of the data: "1 minute"; empty for bars without a usual length
     std::string from_session;   ///< "2025-02-27": of the bar, or the last complete session
@@ -40,9 +41,12 @@ struct Prediction {
     std::vector<std::string> data_notes;        ///< about the data, already logged while reading
 };
 
-/// Starts at the last bar of the data (group minute) or at the last complete session. Throws Error (usage)
-/// when the model's features, tick, length of bars, session rules or instrument differ from the data's,
-/// naming the difference.
+/// One for each instrument of the data, ordered by name; for a model of one instrument, one. Starts at the
+/// last bar of the data (group minute) or at the last complete session. Throws Error (usage) when the model's
+/// features, tick, length of bars, session rules or instrument differ from the data's, naming the difference.
+std::vector<Prediction> predict_each(const PredictOptions& options, ProgressSink& progress,
+                                     const CancellationToken& cancellation);
+/// The same for a model of one instrument.
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation, const BarReader& read_bars = market::read_bars);
 

@@ -74,6 +74,9 @@ struct EvaluationContext {
     std::span<const double> training_mean = {};
     /// False for a volatility, whose sign says nothing: no scores of directions and none against zero.
     bool directional = true;
+    /// Per row, the share of rises in the training rows of its instrument, which takes the place of
+    /// training_share_up; empty for one instrument.
+    std::span<const double> shares_up = {};
 };
 
 /// Out-of-sample R² against the training mean and the zero return, mean absolute error, direction hit rate

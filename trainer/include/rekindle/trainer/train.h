@@ -15,12 +15,13 @@
 namespace rekindle::trainer {
 
 /// What the best network predicted for the validation rows, in chronological order. The vectors have the same
-/// length.
+/// length, but for the instruments, which are empty if there is one.
 struct ValidationRows {
-    std::vector<std::int32_t> dates;    ///< as Session::date
-    std::vector<std::int64_t> known_at; ///< end of the newest bar that a row uses
-    std::vector<double> predicted;      ///< in the unit of the target
-    std::vector<double> outcome;        ///< likewise
+    std::vector<std::int32_t> dates;      ///< as Session::date
+    std::vector<std::int64_t> known_at;   ///< end of the newest bar that a row uses
+    std::vector<std::string> instruments; ///< names
+    std::vector<double> predicted;        ///< in the unit of the target
+    std::vector<double> outcome;          ///< likewise
 };
 
 /// The results of a run.
@@ -29,11 +30,12 @@ struct TrainOutcome {
     std::filesystem::path report; ///< report.html in it
     std::string verdict;          ///< one or two sentences: is there an edge over the baseline?
     bool has_edge = false;
-    std::vector<std::string> score_lines; ///< figures with units, baseline and interval, one line each
-    std::vector<std::string> mean_lines;  ///< of a population: the same of the mean of all networks
-    ValidationRows validation;            ///< empty if interrupted
-    bool interrupted = false;             ///< stopped by the token; a checkpoint was written
-    double seconds = 0;                   ///< wall time of the whole job
+    std::vector<std::string> score_lines;      ///< figures with units, baseline and interval, one line each
+    std::vector<std::string> mean_lines;       ///< of a population: the same of the mean of all networks
+    std::vector<std::string> instrument_lines; ///< with several instruments: the scores of each
+    ValidationRows validation;                 ///< empty if interrupted
+    bool interrupted = false;                  ///< stopped by the token; a checkpoint was written
+    double seconds = 0;                        ///< wall time of the whole job
 };
 
 /// Trains as the configuration says. `given` holds the keys that the user set: with resume_from_checkpoint

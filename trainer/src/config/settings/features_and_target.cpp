@@ -46,6 +46,30 @@ std::vector<Setting> features_and_target() {
                    "and std. Both are fitted on the training set only and saved with the model.",
          .example = "--scaler standard",
          .commands = run_makers},
+        {.name = "scale-by",
+         .field = choice_field<&TrainConfig::scale_by>,
+         .value_name = "WORD",
+         .group = features,
+         .brief = "With several instruments: fit each one's scaling, or one",
+         .detail = "With instrument, features and returns are scaled by the training rows of their own "
+                   "instrument, so that prices at different levels become comparable. With all, one scaling "
+                   "is fitted on the rows of all instruments; such a model can predict instruments that it "
+                   "was not trained on. Without --several-instruments it has no effect, and a note says so.",
+         .example = "--several-instruments by-root --scale-by all",
+         .commands = {"train"}},
+        {.name = "instrument-input",
+         .field = choice_field<&TrainConfig::instrument_input>,
+         .value_name = "WORD",
+         .group = features,
+         .brief = "With several instruments: tell the network which",
+         .detail =
+             "With one-hot, the network has one more input per instrument, which is 1 in its rows and 0 "
+             "in all others. Its weights in the first layer are a learned embedding of the instrument, "
+             "as wide as that layer, which is added before the activation. With none, the network "
+             "treats all rows alike. Without --several-instruments it has no effect, and a note says "
+             "so.",
+         .example = "--several-instruments by-root --instrument-input one-hot",
+         .commands = {"train"}},
         {.name = "target",
          .field = choice_field<&TrainConfig::target>,
          .value_name = "WORD",

@@ -53,10 +53,29 @@ std::vector<Setting> input() {
          .group = group,
          .brief = "Only contracts whose name begins with NAME",
          .detail = "Uses the contracts whose names begin with the given text, for example ES or \"ES "
-                   "03-25\". The word all uses every contract. It is an error when no contract matches.",
+                   "03-25\", or with one of several, separated by commas. The word all uses every contract. "
+                   "It is an error when no contract matches.",
          .example = "--contract ES",
          .commands = readers,
          .part = SettingPart::data_file},
+        {.name = "several-instruments",
+         .field = choice_field<&TrainConfig::several_instruments>,
+         .value_name = "WORD",
+         .group = group,
+         .brief = "The bars belong to several instruments",
+         .detail =
+             "Each instrument has its own sessions, tick, profiles, features, targets and rolls, and one "
+             "model "
+             "is trained on the rows of all of them. A column such as symbol says which instrument a bar "
+             "belongs to, otherwise the name of its file does (AAPL.csv). With by-root, contracts such as "
+             "ESH5 and ESM5 are one instrument, and a name without a delivery month is an instrument; with "
+             "by-name, every name is one. With no, bars of different instruments are refused.",
+         .example = "--data prices.csv --several-instruments by-name",
+         .commands = session_cutters_of_several,
+         .not_with = {{.option = "chain", .reason = "it makes all files one history"},
+                      {.option = "compat",
+                       .word = "original",
+                       .reason = "the original system knows one instrument"}}},
         {.name = "chain",
          .field = &TrainConfig::chain,
          .group = group,

@@ -1,0 +1,44 @@
+#pragma once
+/// Messages about several instruments, each reported once.
+
+#include <rekindle/trainer/progress.h>
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// Collects the messages of one instrument after another. Progress is passed on; the ends of stages are not,
+/// because the caller reports the stage of all instruments.
+class InstrumentMessages final : public ProgressSink {
+  public:
+    explicit InstrumentMessages(ProgressSink& next) : next_(next) {}
+
+    /// The following messages are about this instrument; "" if there is only one.
+    void begin(const std::string& instrument);
+    /// Passes on each distinct message, with the instruments that it is about in front.
+    void report();
+
+    void log(LogLevel level, std::string_view message) override;
+    void advanced(const StageProgress& progress) override { next_.advanced(progress); }
+    void stage_ended(std::string_view, double, std::string_view) override {}
+    void epoch_ended(const EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
+
+  private:
+    struct Message {
+        LogLevel level;
+        std::string text;
+        std::vector<std::string> instruments;
+    };
+    ProgressSink& next_;
+    std::mutex mutex_;
+    std::string instrument_;
+    std::vector<Message> messages_;
+};
+
+/// "ES", "ES and NQ", "AAPL, AMZN, MSFT and 502 more".
+std::string list_of_instruments(const std::vector<std::string>& names);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,199 @@
+#include "instrument_messages.h"
+
+#include <rekindle/base/clock.h>
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/find_instruments.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+namespace rekindle::trainer {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The tick of this instrument: "ES=0.25,NQ=0.25" gives ES "0.25" and others "auto"; without a name, the tick
+/// is that of all instruments.
+std::string tick_of(const std::string& setting, const std::string& instrument) {
+    if (setting.find('=') == std::string::npos)
+        return setting;
+    for (std::string_view rest = setting; !rest.empty();) {
+        const std::string_view one = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        const std::size_t equals = one.find('=');
+        if (equals != std::string_view::npos && trim(one.substr(0, equals)) == instrument)
+            return std::string(trim(one.substr(equals + 1)));
+    }
+    return "auto";
+}
+
+/// Throws Error (usage) unless every name in --tick NAME=SIZE,… is an instrument's.
+void check_tick_names(const std::string& setting, const std::vector<market::InstrumentFiles>& instruments) {
+    if (setting.find('=') == std::string::npos)
+        return;
+    std::vector<std::string> names;
+    for (const market::InstrumentFiles& instrument : instruments)
+        names.push_back(instrument.name);
+    for (std::string_view rest = setting; !rest.empty();) {
+        const std::string_view one = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        const std::string name(trim(one.substr(0, one.find('='))));
+        if (one.find('=') == std::string_view::npos || std::ranges::find(names, name) == names.end())
+            throw usage_error(fmt::format("\"{}\" does not give the tick of an instrument", one))
+                .at("--tick")
+                .expected(fmt::format("NAME=SIZE with one of the names {}", fmt::join(names, ", ")));
+    }
+}
+
+/// The column file of each instrument: "bars.columns" becomes "bars-0.columns".
+std::filesystem::path numbered(const std::filesystem::path& file, std::size_t number) {
+    if (file.empty())
+        return file;
+    return file.parent_path() /
+           fmt::format("{}-{}{}", file.stem().string(), number, file.extension().string());
+}
+
+MarketData load_instrument(const TrainConfig& config, const market::InstrumentFiles& instrument,
+                           const std::filesystem::path& column_file, ThreadPool& pool, ProgressSink& progress,
+                           const CancellationToken& cancellation, LastSession last,
+                           const BarReader& read_bars) {
+    const BarReader read_instrument = [&](const market::ReadOptions& options, auto&&... others) {
+        return read_bars(instrument.options(options), others...);
+    };
+    try {
+        MarketData data =
+            load_market_data(config, column_file, pool, progress, cancellation, last, read_instrument);
+        data.instrument = instrument.name;
+        return data;
+    } catch (Error& error) {
+        if (error.status() != ExitStatus::usage)
+            throw;
+        Error named = usage_error(fmt::format("{}: {}", instrument.name, error.message()));
+        named.at(error.where()).expected(error.expectation());
+        named.hint(error.advice().empty()
+                       ? "Each instrument is read on its own; --contract NAME,NAME uses some of them."
+                       : error.advice());
+        throw named;
+    }
+}
+
+/// Rows of one model must be as long for one instrument as for another.
+void require_same_bar_length(const std::vector<MarketData>& markets) {
+    const MarketData& first = markets.front();
+    const auto length = market::BarLength::of(first.read.report.spacing);
+    for (const MarketData& data : markets) {
+        const bool dates = data.read.bars.metadata().dates_only;
+        if (dates == first.read.bars.metadata().dates_only &&
+            market::has_length(data.read.report.spacing, length) != market::SameLength::no)
+            continue;
+        const auto text = [](const MarketData& one) {
+            return market::bar_length_text(market::BarLength::of(one.read.report.spacing).seconds);
+        };
+        throw usage_error(fmt::format("{} has bars of {}, {} has bars of {}", first.instrument, text(first),
+                                      data.instrument, text(data)))
+            .at("--several-instruments")
+            .expected("bars of one length for all instruments")
+            .hint("Give files with bars of one length, or train one model for each length.");
+    }
+}
+
+std::string summary_of(const std::vector<MarketData>& markets) {
+    std::uint64_t bars = 0, sessions = 0, rolls = 0;
+    for (const MarketData& data : markets) {
+        bars += data.read.report.rows;
+        sessions += data.summaries.size();
+        rolls += data.plan.rolls.size();
+    }
+    return fmt::format("{}, {}, {}, {}", counted(markets.size(), "instrument"), counted(bars, "bar"),
+                       counted(sessions, "session"), counted(rolls, "roll"));
+}
+
+std::string instrument_line(const MarketData& data) {
+    std::vector<std::string> contracts;
+    for (const std::string& contract : data.read.bars.metadata().contracts)
+        if (!contract.empty() && contract != data.instrument)
+            contracts.push_back(contract);
+    constexpr std::size_t listed = 4;
+    const std::size_t more = contracts.size() > listed ? contracts.size() - listed : 0;
+    contracts.resize(contracts.size() - more);
+    std::string of;
+    if (!contracts.empty())
+        of = fmt::format(" (contracts {}{})", fmt::join(contracts, ", "),
+                         more > 0 ? fmt::format(" and {} more", more) : "");
+    return fmt::format("{}{}: {} from {} to {}, tick {}", data.instrument, of,
+                       counted(data.summaries.size(), "session"),
+                       market::format_date(data.summaries.front().date),
+                       market::format_date(data.summaries.back().date), market::tick_text(data.read.report));
+}
+
+void report_instruments(const std::vector<MarketData>& markets, ProgressSink& progress) {
+    constexpr std::size_t listed = 20;
+    for (std::size_t i = 0; i < std::min(listed, markets.size()); ++i)
+        progress.info(instrument_line(markets[i]));
+    if (markets.size() > listed)
+        progress.info(fmt::format("and {}", counted(markets.size() - listed, "more instrument")));
+}
+
+} // namespace
+
+std::vector<MarketData> load_markets(const TrainConfig& config, const std::filesystem::path& column_file,
+                                     ThreadPool& pool, ProgressSink& progress,
+                                     const CancellationToken& cancellation, LastSession last,
+                                     const BarReader& read_bars,
+                                     const std::map<std::string, std::string>& usual_ticks) {
+    std::vector<MarketData> markets;
+    if (config.several_instruments == SeveralInstruments::no) {
+        markets.push_back(
+            load_market_data(config, column_file, pool, progress, cancellation, last, read_bars));
+        return markets;
+    }
+    const auto start = Clock::now();
+    TrainConfig all = config;
+    if (all.tick.find('=') != std::string::npos)
+        all.tick = "auto";
+    const auto by = config.several_instruments == SeveralInstruments::by_root ? market::InstrumentsBy::root
+                                                                              : market::InstrumentsBy::name;
+    const auto instruments = market::find_instruments(read_options(all, column_file), by, pool, cancellation);
+    check_tick_names(config.tick, instruments);
+    InstrumentMessages messages(progress);
+    for (const market::InstrumentFiles& instrument : instruments) {
+        TrainConfig own = config;
+        own.tick = tick_of(config.tick, instrument.name);
+        if (const auto usual = usual_ticks.find(instrument.name);
+            own.tick == "auto" && usual != usual_ticks.end())
+            own.tick = usual->second;
+        messages.begin(instrument.name);
+        markets.push_back(load_instrument(own, instrument, numbered(column_file, markets.size()), pool,
+                                          messages, cancellation, last, read_bars));
+    }
+    messages.report();
+    require_same_bar_length(markets);
+    report_instruments(markets, progress);
+    progress.stage_ended("Reading bars", seconds_since(start), summary_of(markets));
+    return markets;
+}
+
+std::vector<market::RejectedRow> rejected_rows(std::span<const MarketData> markets) {
+    std::vector<market::RejectedRow> rows;
+    for (const MarketData& data : markets)
+        rows.insert(rows.end(), data.read.rejected.begin(), data.read.rejected.end());
+    if (markets.size() == 1)
+        return rows;
+    // A row without a contract is rejected for each instrument in its file.
+    const auto place = [](const market::RejectedRow& row) {
+        return std::tie(row.file, row.line, row.column);
+    };
+    std::ranges::stable_sort(rows, {}, place);
+    const auto repeated = std::ranges::unique(rows, {}, place);
+    rows.erase(repeated.begin(), repeated.end());
+    return rows;
+}
+
+} // namespace rekindle::trainer
