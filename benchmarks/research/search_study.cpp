@@ -11,12 +11,10 @@
 
 #include "search/judgment.h"
 #include "search/trial_score.h"
-#include "walk_forward/planted_rows.h"
+#include "study.h"
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <limits>
 
 namespace {
@@ -25,20 +23,6 @@ using namespace rekindle;
 using namespace rekindle::research;
 
 constexpr std::size_t rows_of_a_series = 1500, first_window = 500, windows = 4, settings = 200;
-
-ForecastRows series_of(std::uint64_t seed, double r_squared) {
-    research::planted::PlantedRows series;
-    series.rows = rows_of_a_series;
-    series.columns = 8;
-    series.r_squared = r_squared;
-    series.seed = seed;
-    ForecastRows rows = series.make();
-    for (std::size_t row = 2; row < rows.known_at.size(); ++row)
-        for (std::size_t lag = 1; lag <= 2; ++lag)
-            rows.matrix.values[row * series.columns + series.columns - lag] =
-                100 * static_cast<double>(rows.targets.values[row - lag]);
-    return rows;
-}
 
 trainer::TrainConfig config_of(const SearchPoint& point) {
     trainer::TrainConfig config = research::planted::small_config();
@@ -72,7 +56,7 @@ Trial trial_of(const ForecastRows& rows, const FoldBlock& block, const TestRows&
 }
 
 bool finds_edge(std::uint64_t seed, double r_squared) {
-    const ForecastRows rows = series_of(seed, r_squared);
+    const ForecastRows rows = study::series_of(rows_of_a_series, seed, r_squared);
     ThreadPool pool(1);
     const auto folds =
         walk_forward_folds(rows.times(), rows.known_at.size(), {Window::expanding, windows, first_window});
@@ -93,30 +77,8 @@ bool finds_edge(std::uint64_t seed, double r_squared) {
     return best && has_edge(judge(trials, *best, of_trials, 1, seed));
 }
 
-double share_of_edges(std::size_t series, std::uint64_t first_seed, double r_squared) {
-    ThreadPool pool(0);
-    std::atomic<std::size_t> edges{0};
-    pool.for_each(series, [&](std::size_t i) {
-        if (finds_edge(first_seed + i, r_squared))
-            ++edges;
-    });
-    return static_cast<double>(edges) / static_cast<double>(series);
-}
-
 } // namespace
 
 int main(int count, char** arguments) {
-    const auto argument = [&](int index, std::size_t otherwise) {
-        return count > index ? static_cast<std::size_t>(std::strtoull(arguments[index], nullptr, 10))
-                             : otherwise;
-    };
-    constexpr double most_wrong = 0.064, least_found = 0.8, planted_r_squared = 0.05;
-    const std::size_t walks = argument(1, 1000), planted = argument(2, 200);
-    const double wrong = share_of_edges(walks, 1, 0);
-    fmt::print("{} random walks, the best of {} settings each: {:.1f} % have an edge (at most {:.1f} %)\n",
-               walks, settings, 100 * wrong, 100 * most_wrong);
-    const double found = share_of_edges(planted, 1'000'000, planted_r_squared);
-    fmt::print("{} planted edges of R² {:.0f} %: {:.1f} % are found (at least {:.0f} %)\n", planted,
-               100 * planted_r_squared, 100 * found, 100 * least_found);
-    return wrong <= most_wrong && found >= least_found ? EXIT_SUCCESS : EXIT_FAILURE;
+    return study::run(count, arguments, fmt::format("the best of {} settings each", settings), finds_edge);
 }

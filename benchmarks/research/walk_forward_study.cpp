@@ -9,12 +9,10 @@
 /// bound of a test at 5 % in 1,000 series), and at least 80 % of the planted edges must be found; otherwise
 /// the program exits with status 1.
 
-#include "walk_forward/planted_rows.h"
+#include "study.h"
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <limits>
 
 namespace {
@@ -25,23 +23,8 @@ using namespace rekindle::research;
 constexpr std::size_t rows_of_a_series = 2500, first_window = 1000, windows = 10;
 constexpr std::int64_t networks = 5; ///< in each window; their mean is judged
 
-/// Makes two features the last returns: a market's features depend on earlier outcomes.
-void use_last_returns(ForecastRows& rows) {
-    const std::size_t columns = rows.matrix.columns();
-    for (std::size_t row = 2; row < rows.known_at.size(); ++row)
-        for (std::size_t lag = 1; lag <= 2; ++lag)
-            rows.matrix.values[row * columns + columns - lag] =
-                100 * static_cast<double>(rows.targets.values[row - lag]);
-}
-
 bool has_edge(std::uint64_t seed, double r_squared) {
-    research::planted::PlantedRows series;
-    series.rows = rows_of_a_series;
-    series.columns = 8;
-    series.r_squared = r_squared;
-    series.seed = seed;
-    ForecastRows rows = series.make();
-    use_last_returns(rows);
+    const ForecastRows rows = study::series_of(rows_of_a_series, seed, r_squared);
     trainer::TrainConfig config = research::planted::small_config();
     config.hidden_layers = {16};
     config.epochs = 5;
@@ -52,30 +35,8 @@ bool has_edge(std::uint64_t seed, double r_squared) {
     return evaluate_path(rows, forecasts.blocks, 0, std::numeric_limits<std::int64_t>::max(), seed).has_edge;
 }
 
-double share_of_edges(std::size_t series, std::uint64_t first_seed, double r_squared) {
-    ThreadPool pool(0);
-    std::atomic<std::size_t> edges{0};
-    pool.for_each(series, [&](std::size_t i) {
-        if (has_edge(first_seed + i, r_squared))
-            ++edges;
-    });
-    return static_cast<double>(edges) / static_cast<double>(series);
-}
-
 } // namespace
 
 int main(int count, char** arguments) {
-    const auto argument = [&](int index, std::size_t otherwise) {
-        return count > index ? static_cast<std::size_t>(std::strtoull(arguments[index], nullptr, 10))
-                             : otherwise;
-    };
-    constexpr double most_wrong = 0.064, least_found = 0.8, planted_r_squared = 0.05;
-    const std::size_t walks = argument(1, 1000), planted = argument(2, 200);
-    const double wrong = share_of_edges(walks, 1, 0);
-    fmt::print("{} random walks: {:.1f} % have an edge (at most {:.1f} %)\n", walks, 100 * wrong,
-               100 * most_wrong);
-    const double found = share_of_edges(planted, 1'000'000, planted_r_squared);
-    fmt::print("{} planted edges of R² {:.0f} %: {:.1f} % are found (at least {:.0f} %)\n", planted,
-               100 * planted_r_squared, 100 * found, 100 * least_found);
-    return wrong <= most_wrong && found >= least_found ? EXIT_SUCCESS : EXIT_FAILURE;
+    return study::run(count, arguments, fmt::format("the mean of {} networks each", networks), has_edge);
 }

@@ -71,29 +71,6 @@ bool holds_key(const Keys& keys, const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// Records the messages and how long each stage took, for the report.
-class Recorder final : public ProgressSink {
-  public:
-    explicit Recorder(ProgressSink& next) : next_(next) {}
-    void log(LogLevel level, std::string_view message) override {
-        if (level != LogLevel::debug)
-            notes.emplace_back(message);
-        next_.log(level, message);
-    }
-    void advanced(const StageProgress& progress) override { next_.advanced(progress); }
-    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override {
-        stages.emplace_back(stage, seconds);
-        next_.stage_ended(stage, seconds, summary);
-    }
-    void epoch_ended(const EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
-
-    std::vector<std::string> notes;
-    std::vector<std::pair<std::string, double>> stages;
-
-  private:
-    ProgressSink& next_;
-};
-
 /// Files that may have moved since: their content is compared, not their name.
 constexpr std::array input_files{"data", "chain", "vix", "calendar", "model"};
 
@@ -240,16 +217,6 @@ void warn_of_options_without_effect(const TrainConfig& config, const std::set<st
     }
 }
 
-TrainConfig with_absolute_paths(TrainConfig config) {
-    for (std::string& path : config.data)
-        if (!market::is_memory_path(path))
-            path = fs::absolute(path).lexically_normal().string();
-    for (std::string* path : {&config.vix, &config.instruments, &config.calendar, &config.model})
-        if (!path->empty())
-            *path = fs::absolute(*path).lexically_normal().string();
-    return config;
-}
-
 /// Scaling and inputs of several instruments belong to the data that the model was trained on.
 void refuse_several_instruments(const UsableModel& start, const TrainConfig& config) {
     if (start.stored.instruments.empty() && config.several_instruments == SeveralInstruments::no)
@@ -360,7 +327,7 @@ ValidationRows validation_rows(const Dataset& set, const std::vector<double>& pr
 void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& config,
             std::span<const MarketData> markets, const Dataset& set, const mlp::ModelDescription& model,
             const mlp::TrainingSpec& spec, const DeviceUse& device, const FitResult& result, ThreadPool& pool,
-            Recorder& progress) {
+            RecordedProgress& progress) {
     const auto start = Clock::now();
     const mlp::Engine engine = engine_with(model, spec, result.best_parameters);
     const auto predicted = validation_predictions(set, engine);
@@ -399,7 +366,7 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
                    const CancellationToken& cancellation, const BarReader& read_bars) {
     const auto start = Clock::now();
     LoggedProgress logged(sink);
-    Recorder progress(logged);
+    RecordedProgress progress(logged);
     const bool resuming = !config.resume_from_checkpoint.empty();
     RunFolder folder =
         resuming ? RunFolder::open(config.resume_from_checkpoint) : RunFolder::prepare(config.output);

@@ -1,6 +1,7 @@
 #include "market_input.h"
 
 #include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
@@ -54,6 +55,21 @@ void require_other_file(const fs::path& output, const trainer::TrainConfig& conf
             throw usage_error("the output would overwrite an input")
                 .at(output.string())
                 .expected("another file");
+}
+
+void require_bars(const trainer::TrainConfig& config) {
+    if (config.data.empty() && config.resume_from_checkpoint.empty())
+        throw usage_error("no bars given")
+            .expected("--data PATH")
+            .hint("rekindle simulate --output bars.csv generates some to try.");
+}
+
+void print_interruption(Context& context, std::string_view command, double seconds, std::string_view saved,
+                        const fs::path& folder) {
+    context.output.line(fmt::format("interrupted after {}; {} saved in {}", format_duration(seconds), saved,
+                                    folder.string()));
+    context.output.line(
+        fmt::format("continue with: rekindle {} --resume-from-checkpoint {}", command, folder.string()));
 }
 
 void stop_if_requested(const CancellationToken& cancellation) {

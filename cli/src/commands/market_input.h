@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace rekindle::cli {
@@ -54,6 +55,13 @@ void require_other_file(const std::filesystem::path& output, const trainer::Trai
 
 /// Ends the command when the token was set while it ran.
 void stop_if_requested(const CancellationToken& cancellation);
+
+/// Throws usage_error if neither bars nor a folder to resume is given.
+void require_bars(const trainer::TrainConfig& config);
+
+/// Says after an interruption what is saved in the folder and how `command` continues.
+void print_interruption(Context& context, std::string_view command, double seconds, std::string_view saved,
+                        const std::filesystem::path& folder);
 
 /// Prints the configuration when --print-config is given.
 bool printed_config(Context& context, const trainer::TrainConfig& config);

@@ -46,15 +46,14 @@ void print_outcome(Context& context, const research::SearchOutcome& outcome) {
                         {"verdict", outcome.verdict},
                         {"has_edge", outcome.has_edge},
                         {"lines", outcome.lines},
+                        {"walk_forward", outcome.walk_forward},
                         {"seconds", outcome.seconds}});
         return;
     }
     if (outcome.interrupted) {
-        output.line(fmt::format("interrupted after {}; {} saved in {}", format_duration(outcome.seconds),
-                                counted(outcome.trials, "finished trial is", "finished trials are"),
-                                outcome.folder.string()));
-        output.line(fmt::format("continue with: rekindle search --resume-from-checkpoint {}",
-                                outcome.folder.string()));
+        print_interruption(context, "search", outcome.seconds,
+                           counted(outcome.trials, "finished trial is", "finished trials are"),
+                           outcome.folder);
         return;
     }
     output.line("");
@@ -64,8 +63,10 @@ void print_outcome(Context& context, const research::SearchOutcome& outcome) {
         output.line(line);
     output.line("");
     output.line(fmt::format("report:     {}", outcome.report.string()));
-    output.line(fmt::format("next:       rekindle walk-forward --config {}",
-                            (outcome.folder / "best.json").string()));
+    std::string arguments;
+    for (const std::string& argument : outcome.walk_forward)
+        arguments += " " + shell_word(argument);
+    output.line("next:       rekindle walk-forward" + arguments);
     output.line(fmt::format("total time: {}", format_duration(outcome.seconds)));
 }
 
@@ -76,10 +77,7 @@ ExitStatus run_search(Context& context) {
     const EffectiveConfig effective = context.config(view);
     if (printed_config(context, effective.config))
         return ExitStatus::success;
-    if (effective.config.data.empty() && effective.config.resume_from_checkpoint.empty())
-        throw usage_error("no bars given")
-            .expected("--data PATH")
-            .hint("rekindle simulate --output bars.csv generates some to try.");
+    require_bars(effective.config);
     const research::SearchOptions options = search_options_of(context, effective);
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);

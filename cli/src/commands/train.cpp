@@ -26,10 +26,8 @@ void print_outcome(Context& context, const trainer::TrainOutcome& outcome) {
         return;
     }
     if (outcome.interrupted) {
-        output.line(fmt::format("interrupted after {}; everything up to the last step is saved in {}",
-                                format_duration(outcome.seconds), outcome.run_folder.string()));
-        output.line(fmt::format("continue with: rekindle train --resume-from-checkpoint {}",
-                                outcome.run_folder.string()));
+        print_interruption(context, "train", outcome.seconds, "everything up to the last step is",
+                           outcome.run_folder);
         return;
     }
     output.line("");
@@ -60,10 +58,7 @@ ExitStatus run_train(Context& context) {
     const EffectiveConfig effective = context.config(view);
     if (printed_config(context, effective.config))
         return ExitStatus::success;
-    if (effective.config.data.empty() && effective.config.resume_from_checkpoint.empty())
-        throw usage_error("no bars given")
-            .expected("--data PATH")
-            .hint("rekindle simulate --output bars.csv generates some to try.");
+    require_bars(effective.config);
     if (const std::string sentence = ineffective_variables(process_variables()); !sentence.empty())
         view.info(sentence);
     if (!effective.given.contains("output") && effective.config.resume_from_checkpoint.empty())

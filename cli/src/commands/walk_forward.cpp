@@ -75,10 +75,8 @@ void print_outcome(Context& context, const research::WalkForwardOutcome& outcome
         return;
     }
     if (outcome.interrupted) {
-        output.line(fmt::format("interrupted after {}; the networks that were finished are saved in {}",
-                                format_duration(outcome.seconds), outcome.folder.string()));
-        output.line(fmt::format("continue with: rekindle walk-forward --resume-from-checkpoint {}",
-                                outcome.folder.string()));
+        print_interruption(context, "walk-forward", outcome.seconds, "the networks that were finished are",
+                           outcome.folder);
         return;
     }
     output.line("");
@@ -101,10 +99,7 @@ ExitStatus run_walk_forward(Context& context) {
     const EffectiveConfig effective = context.config(view);
     if (printed_config(context, effective.config))
         return ExitStatus::success;
-    if (effective.config.data.empty() && effective.config.resume_from_checkpoint.empty())
-        throw usage_error("no bars given")
-            .expected("--data PATH")
-            .hint("rekindle simulate --output bars.csv generates some to try.");
+    require_bars(effective.config);
     if (effective.config.resume_from_checkpoint.empty())
         check_rules(context.line, effective);
     const research::WalkForwardOptions options = options_of(context, effective);

@@ -99,6 +99,21 @@ void add_lines(const SearchResult& result, SearchOutcome& outcome) {
 
 } // namespace
 
+std::vector<std::string> walk_forward_arguments(const SearchResult& result, const fs::path& folder) {
+    const WalkForwardRules rules = rules_of(result.search, result.trials[*result.best].settings);
+    const WalkForwardRules usual;
+    std::vector<std::string> arguments{"--config", (folder / "best.json").string()};
+    const auto add = [&](const char* option, const std::string& value, bool differs) {
+        if (differs)
+            arguments.insert(arguments.end(), {option, value});
+    };
+    add("--window", "rolling", rules.window == Window::rolling);
+    add("--train-rows", std::to_string(rules.train_rows), rules.train_rows != usual.train_rows);
+    add("--folds", std::to_string(rules.folds), rules.folds != usual.folds);
+    add("--final-share", shortest(rules.final_share), rules.final_share != usual.final_share);
+    return arguments;
+}
+
 void finish(const fs::path& folder, const SearchResult& result, SearchOutcome& outcome) {
     write_trials(folder / "trials.csv", result.trials);
     write_file_atomically(folder / "best.json",
@@ -108,6 +123,7 @@ void finish(const fs::path& folder, const SearchResult& result, SearchOutcome& o
     outcome.report = folder / "report.html";
     outcome.verdict = verdict_of(result.judgment).text();
     outcome.has_edge = has_edge(result.judgment);
+    outcome.walk_forward = walk_forward_arguments(result, folder);
     add_lines(result, outcome);
 }
 

@@ -1,3 +1,4 @@
+#include "job_config.h"
 #include "on_device.h"
 #include "search/search_job.h"
 #include "search/trial_store.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -26,30 +26,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Steady = std::chrono::steady_clock;
 
-/// Settings that a continued search may change: where the data is, and where it trains.
-constexpr std::array changeable{"data",       "chain",   "vix",
-                                "calendar",   "threads", "device",
-                                "device_ids", "output",  "resume_from_checkpoint"};
-
 StoredSearch continued(const SearchOptions& options, StoredSearch search) {
-    Json requested, own;
-    to_json(requested, options.config);
-    to_json(own, search.config);
-    for (const std::string& key : options.given) {
-        if (std::ranges::find(changeable, key) == changeable.end() && own[key] != requested[key])
-            throw usage_error(fmt::format("this search was started with {} = {} and cannot continue with {}",
-                                          key, own[key].dump(), requested[key].dump()))
-                .at("--resume-from-checkpoint")
-                .hint("Omit the option, or start a new search.");
-        if (key != "output")
-            own[key] = requested[key];
-    }
+    search.config = resumed_config(options.config, options.given, search.config, "search");
     for (const std::string& rule : options.given_rules)
         if (rule != "trials")
-            throw usage_error(fmt::format("--{} cannot change in a search that is continued", rule))
-                .at("--resume-from-checkpoint")
-                .hint("Omit the option, or start a new search.");
-    trainer::update_from_json(own, search.config);
+            refuse_on_resume(rule, "search");
     if (options.given_rules.contains("trials")) {
         if (options.rules.trials < search.rules.trials)
             throw usage_error(fmt::format("the search has {} and cannot go back to {}",
@@ -121,27 +102,6 @@ std::vector<double> scored_linear_forecasts(const TrialData& data, ThreadPool& p
     return forecasts;
 }
 
-/// Keeps the notes for the report.
-class Recorder final : public trainer::ProgressSink {
-  public:
-    explicit Recorder(trainer::ProgressSink& next) : next_(next) {}
-    void log(LogLevel level, std::string_view message) override {
-        if (level == LogLevel::warning)
-            notes.emplace_back(message);
-        next_.log(level, message);
-    }
-    void advanced(const trainer::StageProgress& progress) override { next_.advanced(progress); }
-    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override {
-        next_.stage_ended(stage, seconds, summary);
-    }
-    void epoch_ended(const trainer::EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
-
-    std::vector<std::string> notes;
-
-  private:
-    trainer::ProgressSink& next_;
-};
-
 /// Passes on warnings alone: what is said once about the data need not be said for every trial.
 class Quiet final : public trainer::ProgressSink {
   public:
@@ -181,7 +141,7 @@ class SearchJob {
     SearchResult result(TrialDataCache& cache, const std::vector<Trial>& last);
 
     SearchOptions options_;
-    Recorder progress_;
+    trainer::RecordedProgress progress_;
     Quiet quiet_;
     const CancellationToken& cancellation_;
     StoredSearch search_;
@@ -197,7 +157,7 @@ class SearchJob {
 trainer::RunFolder SearchJob::open_folder() {
     const bool resuming = !options_.config.resume_from_checkpoint.empty();
     if (!resuming)
-        search_ = {options_.config, options_.rules, ""};
+        search_ = {new_config(options_.config, options_.given, progress_), options_.rules, ""};
     trainer::RunFolder folder =
         resuming ? trainer::RunFolder::open(options_.config.resume_from_checkpoint, search_run)
                  : trainer::RunFolder::prepare(options_.config.output, search_run);

@@ -48,6 +48,8 @@ struct TrialData {
 /// The configuration of a trial; a rung of halving sets its epochs.
 trainer::TrainConfig config_of(const StoredSearch& search, const nlohmann::ordered_json& settings,
                                std::optional<std::int64_t> epochs);
+/// The windows of a trial.
+WalkForwardRules rules_of(const StoredSearch& search, const nlohmann::ordered_json& settings);
 /// The values that decide which TrialData a trial needs.
 std::string data_key(const StoredSearch& search, const nlohmann::ordered_json& settings);
 
@@ -90,6 +92,10 @@ struct SearchResult {
     double seconds = 0;
     std::vector<std::string> notes;
 };
+
+/// The arguments of walk-forward that repeat the best trial: "--config", FOLDER/best.json, and the windows.
+std::vector<std::string> walk_forward_arguments(const SearchResult& result,
+                                                const std::filesystem::path& folder);
 
 /// Writes trials.csv, best.json, results.json and report.html, and fills in the outcome.
 void finish(const std::filesystem::path& folder, const SearchResult& result, SearchOutcome& outcome);

@@ -235,11 +235,13 @@ trainer::ReportData report_of(const SearchResult& result, const std::filesystem:
         section.charts.push_back(dimension_chart(result, parse_dimension(vary), lowest));
     section.sentences.push_back(
         fmt::format("Chosen: {}.", settings_text(result.trials[*result.best].settings)));
-    section.sentences.emplace_back(
-        "Charts leave out the lowest twentieth of the scores. best.json is the configuration of the chosen "
-        "setting: rekindle walk-forward --config best.json shows its forecasts, and with --final what it "
-        "does "
-        "on rows that no setting was chosen on.");
+    std::string command = "rekindle walk-forward";
+    for (const std::string& argument : walk_forward_arguments(result, folder))
+        command += " " + shell_word(argument);
+    section.sentences.push_back(fmt::format("Charts leave out the lowest twentieth of the scores. To see the "
+                                            "forecasts of the chosen setting: {}. "
+                                            "With --final it predicts rows that no setting was chosen on.",
+                                            command));
     section.tables = {judgment_table(result), best_table(result)};
     report.sections.push_back(std::move(section));
     add_facts(report, result);

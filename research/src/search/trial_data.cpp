@@ -19,15 +19,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kept_bytes = std::size_t{256} << 20;
 constexpr std::size_t most_bytes = std::size_t{4} << 30;
 
-WalkForwardRules rules_of(const StoredSearch& search, const Json& settings) {
-    WalkForwardRules rules = search.rules.folds;
-    if (settings.contains(train_rows_key)) {
-        rules.train_rows = settings.at(train_rows_key).get<std::size_t>();
-        rules.window = Window::rolling;
-    }
-    return rules;
-}
-
 void require_memory(std::span<const Fold> folds, std::size_t columns) {
     std::size_t bytes = 0;
     for (const Fold& fold : folds)
@@ -56,6 +47,15 @@ trainer::TrainConfig config_of(const StoredSearch& search, const Json& settings,
     if (epochs)
         config.epochs = *epochs;
     return config;
+}
+
+WalkForwardRules rules_of(const StoredSearch& search, const Json& settings) {
+    WalkForwardRules rules = search.rules.folds;
+    if (settings.contains(train_rows_key)) {
+        rules.train_rows = settings.at(train_rows_key).get<std::size_t>();
+        rules.window = Window::rolling;
+    }
+    return rules;
 }
 
 std::string data_key(const StoredSearch& search, const Json& settings) {

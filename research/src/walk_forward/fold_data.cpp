@@ -59,7 +59,7 @@ FoldBlock::FoldBlock(const ForecastRows& rows, std::span<const Fold> folds, Thre
     std::size_t bytes = 0;
     for (const Fold& fold : folds)
         bytes += bytes_of(fold, columns_);
-    inputs_.reserve(bytes / sizeof(float));
+    values_->inputs.reserve(bytes / sizeof(float));
     for (const Fold& fold : folds)
         add(rows, fold, pool);
 }
@@ -70,7 +70,7 @@ std::size_t FoldBlock::bytes_of(const Fold& fold, std::size_t columns) noexcept 
 }
 
 mlp::Samples FoldBlock::samples() const noexcept {
-    return {inputs_.data(), columns_, targets_.data(), targets_.size(), {}};
+    return {values_->inputs.data(), columns_, values_->targets.data(), values_->targets.size(), values_};
 }
 
 std::vector<std::size_t> FoldBlock::rows_with_target(RowRange rows) const {
@@ -95,30 +95,32 @@ void FoldBlock::add(const ForecastRows& rows, const Fold& fold, ThreadPool& pool
 
 RowRange FoldBlock::append(const ForecastRows& rows, std::span<const RowRange> ranges, const FoldRows& fold,
                            ThreadPool& pool) {
-    const std::size_t begin = targets_.size();
+    const std::size_t begin = values_->targets.size();
     for (const RowRange& range : ranges) {
-        inputs_.resize(inputs_.size() + range.size() * columns_);
-        fold.scaler.transform(rows.matrix, range, std::span(inputs_).last(range.size() * columns_), pool);
+        values_->inputs.resize(values_->inputs.size() + range.size() * columns_);
+        fold.scaler.transform(rows.matrix, range, std::span(values_->inputs).last(range.size() * columns_),
+                              pool);
         for (std::size_t row = range.begin; row < range.end; ++row) {
             has_target_.push_back(rows.targets.valid[row]);
-            targets_.push_back(rows.targets.valid[row] != 0
-                                   ? static_cast<float>(fold.meaning.network_target(rows.targets.values[row]))
-                                   : 0.0f);
+            values_->targets.push_back(
+                rows.targets.valid[row] != 0
+                    ? static_cast<float>(fold.meaning.network_target(rows.targets.values[row]))
+                    : 0.0f);
         }
     }
-    return {begin, targets_.size()};
+    return {begin, values_->targets.size()};
 }
 
 RowRange FoldBlock::append_sample(RowRange train) {
-    const std::size_t begin = targets_.size();
+    const std::size_t begin = values_->targets.size();
     for (std::size_t i = 0; i < trainer::error_rows; ++i) {
         const std::size_t row = train.begin + train.size() * i / trainer::error_rows;
-        std::copy_n(inputs_.begin() + static_cast<std::ptrdiff_t>(row * columns_), columns_,
-                    std::back_inserter(inputs_));
-        targets_.push_back(targets_[row]);
+        std::copy_n(values_->inputs.begin() + static_cast<std::ptrdiff_t>(row * columns_), columns_,
+                    std::back_inserter(values_->inputs));
+        values_->targets.push_back(values_->targets[row]);
         has_target_.push_back(1);
     }
-    return {begin, targets_.size()};
+    return {begin, values_->targets.size()};
 }
 
 } // namespace rekindle::research

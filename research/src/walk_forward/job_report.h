@@ -27,7 +27,7 @@ struct JobResult {
     trainer::Evaluation final_evaluation;
     std::vector<OpenedFinal> openings; ///< of this final part, before this call
     std::vector<std::string> notes;
-    std::vector<trainer::ReportTiming> stages;
+    std::vector<trainer::StageTime> stages;
     std::size_t jobs = 1; ///< on the same data in this output folder, this one included
 };
 

@@ -1,3 +1,4 @@
+#include "job_config.h"
 #include "on_device.h"
 #include "walk_forward/job_report.h"
 #include "walk_forward/run_store.h"
@@ -35,57 +36,15 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::int64_t end_of_time = std::numeric_limits<std::int64_t>::max();
 
-/// Settings that a resumed job may change: where the data is, and where it trains.
-constexpr std::array changeable{"data",    "chain",  "vix",        "calendar", "model",
-                                "threads", "device", "device_ids", "output",   "resume_from_checkpoint"};
-
 std::string now_text() {
     return market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
 }
 
-/// Records what was logged, for the report.
-class Recorder final : public trainer::ProgressSink {
-  public:
-    explicit Recorder(trainer::ProgressSink& next) : next_(next) {}
-    void log(LogLevel level, std::string_view message) override {
-        if (level != LogLevel::debug)
-            notes.emplace_back(message);
-        next_.log(level, message);
-    }
-    void advanced(const trainer::StageProgress& progress) override { next_.advanced(progress); }
-    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override {
-        stages.push_back({std::string(stage), seconds, std::string(summary)});
-        next_.stage_ended(stage, seconds, summary);
-    }
-    void epoch_ended(const trainer::EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
-
-    std::vector<std::string> notes;
-    std::vector<trainer::ReportTiming> stages;
-
-  private:
-    trainer::ProgressSink& next_;
-};
-
 /// The job's own settings, with those that may change taken from the user.
 StoredJob resumed_job(const WalkForwardOptions& options, StoredJob job) {
-    Json requested, own;
-    to_json(requested, options.config);
-    to_json(own, job.config);
-    for (const std::string& key : options.given) {
-        if (std::ranges::find(changeable, key) == changeable.end() && own[key] != requested[key])
-            throw usage_error(fmt::format("this job was started with {} = {} and cannot continue with {}",
-                                          key, own[key].dump(), requested[key].dump()))
-                .at("--resume-from-checkpoint")
-                .hint("Omit the option, or start a new job.");
-        if (key != "output")
-            own[key] = requested[key];
-    }
+    job.config = resumed_config(options.config, options.given, job.config, "job");
     if (!options.given_rules.empty())
-        throw usage_error(
-            fmt::format("--{} cannot change in a job that is resumed", *options.given_rules.begin()))
-            .at("--resume-from-checkpoint")
-            .hint("Omit the option, or start a new job.");
-    trainer::update_from_json(own, job.config);
+        refuse_on_resume(*options.given_rules.begin(), "job");
     return job;
 }
 
@@ -128,7 +87,7 @@ class Job {
     void note_openings(const fs::path& folder, JobResult& result);
 
     WalkForwardOptions options_;
-    Recorder progress_;
+    trainer::RecordedProgress progress_;
     const CancellationToken& cancellation_;
     StoredJob job_;
     FoldPlan plan_;
@@ -146,7 +105,7 @@ trainer::RunFolder Job::open_folder() {
     if (resuming)
         job_ = resumed_job(options_, read_job(folder.config_path()));
     else
-        job_ = {options_.config, options_.rules, "", ""};
+        job_ = {new_config(options_.config, options_.given, progress_), options_.rules, "", ""};
     return folder;
 }
 

@@ -198,6 +198,16 @@ market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
 
 } // namespace
 
+TrainConfig with_absolute_paths(TrainConfig config) {
+    for (std::string& path : config.data)
+        if (!market::is_memory_path(path))
+            path = std::filesystem::absolute(path).lexically_normal().string();
+    for (std::string* path : {&config.vix, &config.instruments, &config.calendar, &config.model})
+        if (!path->empty())
+            *path = std::filesystem::absolute(*path).lexically_normal().string();
+    return config;
+}
+
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file) {
     if (config.data.empty())
         throw usage_error("no input given")

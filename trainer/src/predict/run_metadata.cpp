@@ -130,7 +130,7 @@ Json run_metadata(const TrainedRun& run) {
     for (const char* key : meaning_keys)
         rules[key] = config[key];
     Json timings = Json::object();
-    for (const auto& [stage, seconds] : run.stage_seconds)
+    for (const auto& [stage, seconds, summary] : run.stages)
         timings[stage + ", s"] = seconds;
     Json json{
         {"format", metadata_format},

@@ -36,7 +36,7 @@ struct TrainedRun {
     const std::vector<Evaluation>& by_instrument;   ///< evaluate_instruments()
     const std::vector<double>& predicted;  ///< its predictions per validation row, unit of the target
     const std::vector<std::string>& notes; ///< warnings and notes logged during the run
-    std::vector<std::pair<std::string, double>> stage_seconds;
+    std::vector<StageTime> stages;
 };
 
 } // namespace rekindle::trainer

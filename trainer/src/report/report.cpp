@@ -263,7 +263,7 @@ class Page {
         if (data_.timings.empty())
             return;
         double longest = 0, total = 0;
-        for (const ReportTiming& timing : data_.timings) {
+        for (const StageTime& timing : data_.timings) {
             longest = std::max(longest, timing.seconds);
             total += timing.seconds;
         }
@@ -271,7 +271,7 @@ class Page {
         out_ += "<div class=\"scroll\"><table class=\"timings\"><thead><tr><th scope=\"col\">stage</th><th "
                 "scope=\"col\" class=\"r\">time</th><th aria-hidden=\"true\"></th><th "
                 "scope=\"col\">work</th></tr></thead><tbody>\n";
-        for (const ReportTiming& timing : data_.timings)
+        for (const StageTime& timing : data_.timings)
             out_ += fmt::format("<tr><td>{}</td><td class=\"r\">{}</td><td class=\"meter\" "
                                 "aria-hidden=\"true\"><i style=\"width:{:.1f}%\"></i></td><td>{}</td></tr>\n",
                                 escaped(timing.stage), escaped(short_time(timing.seconds)),

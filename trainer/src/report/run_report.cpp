@@ -255,7 +255,7 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     add_outcomes(report, run);
     add_data(report, run);
     add_configuration(report, run);
-    for (const auto& [stage, seconds] : run.stage_seconds)
+    for (const auto& [stage, seconds, summary] : run.stages)
         report.timings.push_back({stage, seconds, ""});
     report.notes.insert(report.notes.begin(), run.notes.begin(), run.notes.end());
     if (run.fit.history.size() > 1)

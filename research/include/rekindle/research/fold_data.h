@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -49,14 +50,15 @@ class FoldBlock {
     FoldBlock(const ForecastRows& rows, std::span<const Fold> folds, ThreadPool& pool);
 
     std::span<const FoldRows> folds() const noexcept { return folds_; }
-    /// Valid as long as the block. Rows without a target have the target 0.
+    /// They share the values, so that populations on the CPU need no copy. Rows without a target have the
+    /// target 0.
     mlp::Samples samples() const noexcept;
     std::span<const float> inputs(RowRange rows) const noexcept {
-        return std::span(inputs_).subspan(rows.begin * columns_, rows.size() * columns_);
+        return std::span(values_->inputs).subspan(rows.begin * columns_, rows.size() * columns_);
     }
     /// In the unit of the network, not of the outcome.
     std::span<const float> targets(RowRange rows) const noexcept {
-        return std::span(targets_).subspan(rows.begin, rows.size());
+        return std::span(values_->targets).subspan(rows.begin, rows.size());
     }
     /// Those of the rows that have a target.
     std::vector<std::size_t> rows_with_target(RowRange rows) const;
@@ -71,7 +73,10 @@ class FoldBlock {
 
     std::size_t columns_ = 0;
     std::vector<FoldRows> folds_;
-    std::vector<float> inputs_, targets_;
+    struct Values {
+        std::vector<float> inputs, targets;
+    };
+    std::shared_ptr<Values> values_ = std::make_shared<Values>();
     std::vector<std::uint8_t> has_target_;
 };
 

@@ -83,6 +83,8 @@ struct SearchOutcome {
     std::string verdict;      ///< one plain sentence first
     bool has_edge = false;
     std::vector<std::string> lines; ///< the best setting and what it is worth
+    /// Arguments of walk-forward for the best setting, with the windows that it was chosen on.
+    std::vector<std::string> walk_forward;
     double seconds = 0;
 };
 

@@ -63,6 +63,10 @@ std::string infer_instrument(TrainConfig& config, const std::set<std::string>& g
 std::vector<std::string> instrument_warnings(const TrainConfig& config, const market::ReadResult& read,
                                              const market::SessionRules& rules);
 
+/// The configuration with absolute paths, so that a run that is resumed in another working folder finds its
+/// files.
+TrainConfig with_absolute_paths(TrainConfig config);
+
 /// The settings of a configuration in the terms of market/. Throws Error (usage) for an invalid tick, zone or
 /// time of day.
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file);

@@ -34,13 +34,6 @@ struct ReportTable {
 /// A name and what it is, with its unit.
 using ReportFact = std::pair<std::string, std::string>;
 
-/// A measured time.
-struct ReportTiming {
-    std::string stage;
-    double seconds = 0;
-    std::string summary; ///< "1,140,000 rows, 42 M rows/s"
-};
-
 /// A separate section, after the learning curves.
 struct ReportSection {
     std::string title;
@@ -71,7 +64,7 @@ struct ReportData {
     std::vector<ReportFact> data;          ///< rows, span, sessions, tick, hash
     std::vector<ReportTable> tables;       ///< sessions, rolls, split
     std::vector<ReportFact> configuration;
-    std::vector<ReportTiming> timings;
+    std::vector<StageTime> timings;
     std::vector<std::string> warnings, notes;
 };
 

@@ -1,0 +1,66 @@
+#pragma once
+/// What the studies of verdicts share: series with and without an edge, and the shares that are judged to
+/// have one.
+
+#include "walk_forward/planted_rows.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+namespace rekindle::research::study {
+
+/// A series of 8 features of which two are the previous two returns, because a market's features depend on
+/// earlier outcomes too. The first feature explains `r_squared` of the variance of the next return.
+inline ForecastRows series_of(std::size_t rows_of_a_series, std::uint64_t seed, double r_squared) {
+    planted::PlantedRows series;
+    series.rows = rows_of_a_series;
+    series.columns = 8;
+    series.r_squared = r_squared;
+    series.seed = seed;
+    ForecastRows rows = series.make();
+    for (std::size_t row = 2; row < rows.known_at.size(); ++row)
+        for (std::size_t lag = 1; lag <= 2; ++lag)
+            rows.matrix.values[row * series.columns + series.columns - lag] =
+                100 * static_cast<double>(rows.targets.values[row - lag]);
+    return rows;
+}
+
+/// Whether the series of this seed and R² is judged to have an edge.
+using Judge = std::function<bool(std::uint64_t seed, double r_squared)>;
+
+inline double share_of_edges(const Judge& judge, std::size_t series, std::uint64_t first_seed,
+                             double r_squared) {
+    ThreadPool pool(0);
+    std::atomic<std::size_t> edges{0};
+    pool.for_each(series, [&](std::size_t i) {
+        if (judge(first_seed + i, r_squared))
+            ++edges;
+    });
+    return static_cast<double>(edges) / static_cast<double>(series);
+}
+
+/// Runs a study with the arguments of its program: the numbers of random walks and of planted edges. Returns
+/// the program's exit status.
+inline int run(int count, char** arguments, const std::string& what, const Judge& judge) {
+    const auto argument = [&](int index, std::size_t otherwise) {
+        return count > index ? static_cast<std::size_t>(std::strtoull(arguments[index], nullptr, 10))
+                             : otherwise;
+    };
+    constexpr double most_wrong = 0.064, least_found = 0.8, planted_r_squared = 0.05;
+    const std::size_t walks = argument(1, 1000), planted = argument(2, 200);
+    const double wrong = share_of_edges(judge, walks, 1, 0);
+    fmt::print("{} random walks, {}: {:.1f} % have an edge (at most {:.1f} %)\n", walks, what, 100 * wrong,
+               100 * most_wrong);
+    const double found = share_of_edges(judge, planted, 1'000'000, planted_r_squared);
+    fmt::print("{} planted edges of R² {:.0f} %: {:.1f} % are found (at least {:.0f} %)\n", planted,
+               100 * planted_r_squared, 100 * found, 100 * least_found);
+    return wrong <= most_wrong && found >= least_found ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+} // namespace rekindle::research::study
