@@ -4,7 +4,6 @@
 #include <rekindle/doctor/knowledge.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace rekindle::doctor {
 namespace {
@@ -16,12 +15,14 @@ const T* find_named(const std::vector<T>& entries, std::string T::*name, std::st
     return found == entries.end() ? nullptr : &*found;
 }
 
-char lower(char c) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+// The library's functions for these ask the locale for each character, and names are compared by the
+// thousand.
+constexpr char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0;
+constexpr bool is_word(char c) {
+    return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
 }
 
 std::string lowered(std::string_view text) {
@@ -34,6 +35,7 @@ std::string lowered(std::string_view text) {
 /// 31".
 std::string words_of(std::string_view text) {
     std::string words;
+    words.reserve(text.size());
     for (const char c : text) {
         if (is_word(c))
             words += lower(c);
@@ -54,7 +56,7 @@ bool follows_other_series(std::string_view before) {
 bool contains_words(std::string_view text, std::string_view part) {
     if (part.empty())
         return false;
-    const bool bare_number = std::isdigit(static_cast<unsigned char>(part.front())) != 0;
+    const bool bare_number = part.front() >= '0' && part.front() <= '9';
     for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
         const std::size_t end = at + part.size();
         if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ') &&

@@ -46,13 +46,15 @@ void derive_torch(Situation& situation) {
     const std::string torch(situation.first("torch"));
     const std::string source(situation.source("torch"));
     const std::string_view local = local_part(torch);
+    static const RE2 of_rocm(R"(^(?:dev)?rocm(?:sdk)?(\d[\w.]*))"), of_cuda(R"(^cu(\d{2,3})\b)"),
+        nightly(R"(\.dev\d{8}|^\d+\.\d+\.\d+a\d)");
     std::string rocm;
     std::string cuda;
-    if (RE2::PartialMatch(local, R"(^(?:dev)?rocm(?:sdk)?(\d[\w.]*))", &rocm)) {
+    if (RE2::PartialMatch(local, of_rocm, &rocm)) {
         situation.add("torch_kind", "rocm", source);
         if (situation.find("rocm") == nullptr)
             situation.add("rocm", rocm, source);
-    } else if (RE2::PartialMatch(local, R"(^cu(\d{2,3})\b)", &cuda)) {
+    } else if (RE2::PartialMatch(local, of_cuda, &cuda)) {
         situation.add("torch_kind", "cuda", source);
         if (situation.find("cuda") == nullptr)
             situation.add("cuda", cuda.insert(cuda.size() - 1, 1, '.'), source);
@@ -64,8 +66,7 @@ void derive_torch(Situation& situation) {
     if (!local.empty())
         situation.add("torch_source", publisher(local), source);
     if (!torch.empty())
-        situation.add_flag("torch_nightly", RE2::PartialMatch(torch, R"(\.dev\d{8}|^\d+\.\d+\.\d+a\d)"),
-                           source);
+        situation.add_flag("torch_nightly", RE2::PartialMatch(torch, nightly), source);
     // A wheel brings its own ROCm; the system's counts only if no wheel says otherwise.
     if (situation.find("rocm") == nullptr)
         for (const std::string& version : values_of(situation, "rocm_system"))
@@ -78,9 +79,9 @@ std::string index_id(const Situation& situation) {
     const std::string_view local = local_part(situation.first("torch"));
     if (!local.empty())
         return std::string(local);
+    static const RE2 release(R"(^(\d+\.\d+(?:\.\d+)?))");
     std::string rocm;
-    if (situation.has("torch_kind", "rocm") &&
-        RE2::PartialMatch(situation.first("rocm"), R"(^(\d+\.\d+(?:\.\d+)?))", &rocm))
+    if (situation.has("torch_kind", "rocm") && RE2::PartialMatch(situation.first("rocm"), release, &rocm))
         return "rocm" + rocm;
     return "";
 }
@@ -169,10 +170,10 @@ void derive_message_gfx(Situation& situation, const Knowledge& knowledge) {
 
 void derive_soname(Situation& situation) {
     const std::string soname(situation.first("soname"));
+    static const RE2 rocm_library(
+        R"(^lib(?:amdhip64|hiprtc|hipblas|rocblas|hsa-runtime64|MIOpen|rccl)\.so\.(\d+))");
     int soname_version = 0;
-    if (!RE2::PartialMatch(soname,
-                           R"(^lib(?:amdhip64|hiprtc|hipblas|rocblas|hsa-runtime64|MIOpen|rccl)\.so\.(\d+))",
-                           &soname_version))
+    if (!RE2::PartialMatch(soname, rocm_library, &soname_version))
         return;
     const std::vector<long> rocm = version_numbers(situation.first("rocm"));
     // Only libamdhip64 and libhiprtc have the version numbers of ROCm itself.

@@ -111,12 +111,6 @@ bool turn_to_powershell(Step& step) {
     return true;
 }
 
-/// Values of placeholders where the training runs, and on the host below its container.
-struct ValuesOfFinding {
-    Values here;
-    Values elsewhere;
-};
-
 /// Nothing if the remedy's commands are for another kind of host, or a value that they need is not known.
 std::optional<Step> make_step(const HostView& view, const Platform& platform, const Finding& finding,
                               const Remedy& remedy, const ValuesOfFinding& known) {
@@ -169,6 +163,7 @@ std::optional<Chosen> choose_step(const HostView& view, const Platform& platform
 std::vector<Step> steps_for(const HostView& view, const Platform& host,
                             const std::vector<Finding>& findings) {
     std::vector<Candidate> candidates;
+    Placeholders placeholders(view);
     for (const Finding& finding : findings) {
         const Cause* cause = view.knowledge.cause(finding.cause);
         if (finding.severity == Severity::note)
@@ -176,8 +171,7 @@ std::vector<Step> steps_for(const HostView& view, const Platform& host,
         const std::vector<std::string>& ids =
             finding.remedies.empty() && cause ? cause->remedies : finding.remedies;
         const Platform platform = ground_for(host, view, finding);
-        const ValuesOfFinding values{placeholder_values(view, finding, platform, false),
-                                     placeholder_values(view, finding, platform, true)};
+        const ValuesOfFinding values = placeholders.of(finding, platform);
         for (const std::string& id : ids) {
             auto chosen = choose_step(view, platform, finding, id, values);
             const bool known =

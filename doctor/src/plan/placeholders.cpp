@@ -211,12 +211,21 @@ void add_distribution(Values& values, const System& system) {
         values[name] = root && value.starts_with("sudo ") ? value.substr(5) : value;
 }
 
+std::string python_version_of(const HostView& view) {
+    return view.python ? view.python->version.value_or("") : "";
+}
+
+std::string interpreter_of(const HostView& view) {
+    return view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
+}
+
 void add_python(Values& values, const HostView& view) {
     // The variable that the shell of an activated environment sets, if nothing was read.
     values["environment"] =
         view.python && !view.python->path.empty() ? view.python->path : "${VIRTUAL_ENV:-$CONDA_PREFIX}";
     if (view.python && view.python->torch)
         values["torch"] = *view.python->torch;
+    values["python"] = interpreter_of(view);
 }
 
 void add_host(Values& values, const HostView& view, bool elsewhere) {
@@ -249,42 +258,55 @@ std::string new_environment(const HostView& view, std::string_view remedy) {
     return fmt::format("{}/rekindle-env/{}", home_of(view), remedy);
 }
 
-Values placeholder_values(const HostView& view, const Finding& finding, const Platform& platform,
-                          bool elsewhere) {
-    Values values;
-    add_host(values, view, elsewhere);
-    add_container_tool(values, view, platform);
-    add_python(values, view);
-    add_other_gpu(values, view, finding, platform);
-    const std::string version = view.python ? view.python->version.value_or("") : "";
-    const std::string interpreter =
-        view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
-    values["python"] = interpreter;
-    std::string gfx;
-    std::string sm;
-    if (const auto found = finding.parameters.find("gfx"); found != finding.parameters.end())
-        gfx = found->second;
-    else if (const auto cards = training_amd(view); !cards.empty())
-        gfx = gfx_of(view, *cards.front());
-    if (const auto found = finding.parameters.find("sm"); found != finding.parameters.end())
-        sm = found->second;
-    else if (!view.nvidia.empty())
-        sm = sm_of(view, *view.nvidia.front());
+Placeholders::Placeholders(const HostView& view) : view_(view) {
+    add_host(here_, view, false);
+    add_host(elsewhere_, view, true);
+    for (Values* values : {&here_, &elsewhere_})
+        add_python(*values, view);
+}
+
+const Values& Placeholders::wheels_for(const std::string& gfx, const std::string& sm) {
+    const auto [found, added] = wheels_.try_emplace({gfx, sm});
+    Values& values = found->second;
+    if (!added)
+        return values;
+    const std::string version = python_version_of(view_), interpreter = interpreter_of(view_);
     if (!gfx.empty()) {
         values["gfx"] = gfx;
-        add_rocm(values, view, gfx, interpreter, version);
+        add_rocm(values, view_, gfx, interpreter, version);
     }
     if (!sm.empty()) {
         values["sm"] = sm;
         values["compute_capability"] = sm.substr(3, sm.size() - 4) + "." + sm.back();
-        const Drivers& drivers = view.facts.drivers;
+        const Drivers& drivers = view_.facts.drivers;
         const std::string driver = drivers.nvidia_module.value_or(drivers.nvidia_library.value_or(""));
-        add_wheel(values, view, "cuda", cuda_wheel(view.knowledge, sm, driver, version), interpreter,
+        add_wheel(values, view_, "cuda", cuda_wheel(view_.knowledge, sm, driver, version), interpreter,
                   version);
     }
-    for (const auto& [name, value] : finding.parameters)
-        values[name] = value;
     return values;
+}
+
+ValuesOfFinding Placeholders::of(const Finding& finding, const Platform& platform) {
+    std::string gfx;
+    std::string sm;
+    if (const auto found = finding.parameters.find("gfx"); found != finding.parameters.end())
+        gfx = found->second;
+    else if (const auto cards = training_amd(view_); !cards.empty())
+        gfx = gfx_of(view_, *cards.front());
+    if (const auto found = finding.parameters.find("sm"); found != finding.parameters.end())
+        sm = found->second;
+    else if (!view_.nvidia.empty())
+        sm = sm_of(view_, *view_.nvidia.front());
+    ValuesOfFinding result{here_, elsewhere_};
+    for (Values* values : {&result.here, &result.elsewhere}) {
+        add_container_tool(*values, view_, platform);
+        add_other_gpu(*values, view_, finding, platform);
+        for (const auto& [name, value] : wheels_for(gfx, sm))
+            (*values)[name] = value;
+        for (const auto& [name, value] : finding.parameters)
+            (*values)[name] = value;
+    }
+    return result;
 }
 
 Filled fill_in(std::string_view text, const Values& values) {

@@ -8,17 +8,34 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rekindle::doctor {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
-/// Values for a step against `finding`: of the host, of wheels that exist for the finding's target, and the
-/// finding's own parameters. A name without a known value is missing: little is known about the host below
-/// a container (`elsewhere`).
-Values placeholder_values(const HostView& view, const Finding& finding, const Platform& platform,
-                          bool elsewhere);
+/// Values where the training runs, and on the host below its container, about which little is known. A name
+/// without a known value is missing.
+struct ValuesOfFinding {
+    Values here;
+    Values elsewhere;
+};
+
+/// Finds values for the steps of one plan: of the host, of wheels that exist for a finding's target, and the
+/// finding's own parameters. Not thread-safe. The view must outlive it.
+class Placeholders {
+  public:
+    explicit Placeholders(const HostView& view);
+    ValuesOfFinding of(const Finding& finding, const Platform& platform);
+
+  private:
+    const Values& wheels_for(const std::string& gfx, const std::string& sm);
+
+    const HostView& view_;
+    Values here_, elsewhere_;                                      ///< of every finding
+    std::map<std::pair<std::string, std::string>, Values> wheels_; ///< by AMD's and NVIDIA's target
+};
 
 /// Absolute path of a new virtual environment for a remedy; "" when no home folder is known.
 std::string new_environment(const HostView& view, std::string_view remedy);

@@ -66,7 +66,8 @@ std::vector<Dimension> dimensions_of(const SearchRules& rules) {
 std::uint64_t trials_of(const SearchRules& rules, const SearchPoints& points) {
     if (points.count() == 0)
         return rules.trials;
-    return rules.trials_given ? std::min(rules.trials, points.count()) : points.count();
+    const bool whole_grid = rules.method == SearchMethod::grid && !rules.trials_given;
+    return whole_grid ? points.count() : std::min(rules.trials, points.count());
 }
 
 Objective objective_of(const SearchRules& rules, const std::vector<Dimension>& dimensions) {
@@ -122,7 +123,8 @@ class Quiet final : public trainer::ProgressSink {
 class SearchJob {
   public:
     SearchJob(SearchOptions options, trainer::ProgressSink& progress, const CancellationToken& cancellation)
-        : options_(std::move(options)), progress_(progress), quiet_(progress_), cancellation_(cancellation) {}
+        : options_(std::move(options)), progress_(progress, LogLevel::warning), quiet_(progress_),
+          cancellation_(cancellation) {}
 
     SearchOutcome run();
 

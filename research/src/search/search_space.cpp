@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 
 namespace rekindle::research {
 
@@ -161,6 +162,26 @@ void parse_interval(Dimension& dimension, const Setting* setting, std::string_vi
         check_value(dimension, dimension.integer ? Json(std::llround(end)) : Json(end));
 }
 
+/// Values that a dimension can take; 0 if it is an interval of real numbers.
+std::uint64_t values_of(const Dimension& dimension) {
+    if (!dimension.choices.empty())
+        return dimension.choices.size();
+    if (!dimension.integer || dimension.high - dimension.low >= static_cast<double>(most_distinct_points))
+        return 0;
+    return static_cast<std::uint64_t>(std::llround(dimension.high) - std::llround(dimension.low) + 1);
+}
+
+/// The number of points of a space; 0 if it has more than most_distinct_points.
+std::uint64_t points_of_small_space(const std::vector<Dimension>& dimensions) {
+    std::uint64_t points = 1;
+    for (const Dimension& dimension : dimensions) {
+        points *= values_of(dimension);
+        if (points == 0 || points > most_distinct_points)
+            return 0;
+    }
+    return points;
+}
+
 } // namespace
 
 Json Dimension::at(double position) const {
@@ -255,21 +276,38 @@ SearchPoints::SearchPoints(std::vector<Dimension> dimensions, SearchMethod metho
             .at("--method")
             .hint("--method random has no limit.");
     }
+    if (method != SearchMethod::grid)
+        number_distinct_points();
+}
+
+/// Numbers the points of a small space in the order in which they are drawn first. Draws
+/// end when each point was found; 64 per point miss one with a probability below 1e-9.
+void SearchPoints::number_distinct_points() {
+    constexpr std::uint64_t draws_per_point = 64;
+    const std::uint64_t points = points_of_small_space(dimensions_);
+    std::set<std::string> seen;
+    for (std::uint64_t draw = 0; draw < draws_per_point * points && seen.size() < points; ++draw)
+        if (seen.insert(Json(drawn(draw)).dump()).second)
+            draws_.push_back(draw);
+    count_ = draws_.size();
 }
 
 SearchPoint SearchPoints::at(std::uint64_t index) const {
+    if (method_ != SearchMethod::grid)
+        return drawn(draws_.empty() ? index : draws_.at(index));
+    SearchPoint point(grid_.size());
+    std::uint64_t rest = index;
+    for (std::size_t d = grid_.size(); d-- > 0; rest /= grid_[d].size())
+        point[d] = grid_[d][rest % grid_[d].size()];
+    return point;
+}
+
+SearchPoint SearchPoints::drawn(std::uint64_t draw) const {
     SearchPoint point;
-    if (method_ == SearchMethod::grid) {
-        std::uint64_t rest = index;
-        point.resize(grid_.size());
-        for (std::size_t d = grid_.size(); d-- > 0; rest /= grid_[d].size())
-            point[d] = grid_[d][rest % grid_[d].size()];
-        return point;
-    }
-    PhiloxStream draws(seed_, RandomPurpose::search, 0, method_ == SearchMethod::random ? index + 1 : 0);
+    PhiloxStream draws(seed_, RandomPurpose::search, 0, method_ == SearchMethod::random ? draw + 1 : 0);
     std::vector<std::uint32_t> sobol;
     if (method_ != SearchMethod::random)
-        sobol = sobol_point(static_cast<std::uint32_t>(index), dimensions_.size());
+        sobol = sobol_point(static_cast<std::uint32_t>(draw), dimensions_.size());
     for (std::size_t d = 0; d < dimensions_.size(); ++d)
         point.push_back(dimensions_[d].at(sobol.empty()
                                               ? draws.next_double()

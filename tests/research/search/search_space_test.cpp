@@ -88,6 +88,21 @@ TEST(SearchSpace, GridsHaveEveryCombinationOnce) {
     EXPECT_THROW(SearchPoints({parse_dimension("dropout-rate=0..0.5")}, SearchMethod::grid, 1), Error);
 }
 
+/// A point that was tried twice would count as two settings in the judgment.
+TEST(SearchSpace, SmallSpacesHaveNoPointTwice) {
+    for (const SearchMethod method : {SearchMethod::random, SearchMethod::sobol, SearchMethod::halving}) {
+        const SearchPoints points(
+            {parse_dimension("dropout-rate=0|0.2|0.4"), parse_dimension("batch-size=5..24")}, method, 3);
+        ASSERT_EQ(points.count(), 60U);
+        std::set<std::string> seen;
+        for (std::uint64_t i = 0; i < points.count(); ++i)
+            seen.insert(OrderedJson(points.at(i)).dump());
+        EXPECT_EQ(seen.size(), 60U);
+    }
+    EXPECT_EQ(SearchPoints({parse_dimension("dropout-rate=0..0.5")}, SearchMethod::sobol, 1).count(), 0U);
+    EXPECT_EQ(SearchPoints({parse_dimension("batch-size=1..100000")}, SearchMethod::sobol, 1).count(), 0U);
+}
+
 /// A point depends on the seed alone, and a sequence spreads over the space.
 TEST(SearchSpace, RandomAndSobolPointsCoverTheSpace) {
     for (const SearchMethod method : {SearchMethod::random, SearchMethod::sobol}) {

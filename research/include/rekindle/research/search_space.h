@@ -47,10 +47,13 @@ enum class SearchMethod {
     halving, ///< sobol, with few epochs first and more for the best (ASHA)
 };
 
+inline constexpr std::uint64_t most_distinct_points = 16384;
+
 /// A point of the space: one value for each dimension, in their order.
 using SearchPoint = std::vector<nlohmann::ordered_json>;
 
 /// The points of a search, by number. Immutable; a point depends only on the space, the method and the seed.
+/// In a space of at most most_distinct_points points, no point has two numbers.
 class SearchPoints {
   public:
     /// Throws Error (usage) if a dimension of a grid has neither choices nor a number of points, a grid has
@@ -58,15 +61,21 @@ class SearchPoints {
     SearchPoints(std::vector<Dimension> dimensions, SearchMethod method, std::uint64_t seed);
 
     const std::vector<Dimension>& dimensions() const noexcept { return dimensions_; }
-    /// The number of points of a grid; 0 for methods without an end.
+    /// The number of points: of a grid, or of a space small enough that no point has two numbers; otherwise
+    /// 0.
     std::uint64_t count() const noexcept { return count_; }
+    /// Precondition: index < count(), unless count() is 0.
     SearchPoint at(std::uint64_t index) const;
 
   private:
+    SearchPoint drawn(std::uint64_t draw) const;
+    void number_distinct_points();
+
     std::vector<Dimension> dimensions_;
     SearchMethod method_;
     std::uint64_t seed_;
-    std::vector<SearchPoint> grid_; ///< the values of each dimension
+    std::vector<SearchPoint> grid_;    ///< the values of each dimension
+    std::vector<std::uint64_t> draws_; ///< the first draw of each point of a small space
     std::uint64_t count_ = 0;
 };
 

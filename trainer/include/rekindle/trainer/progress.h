@@ -62,9 +62,11 @@ struct StageTime {
 /// Passes everything on and keeps the messages and the times of the stages, for a report.
 class RecordedProgress final : public ProgressSink {
   public:
-    explicit RecordedProgress(ProgressSink& next) : next_(next) {}
+    /// Keeps messages of this level and of more important ones.
+    explicit RecordedProgress(ProgressSink& next, LogLevel least = LogLevel::info)
+        : next_(next), least_(least) {}
     void log(LogLevel level, std::string_view message) override {
-        if (level != LogLevel::debug)
+        if (level >= least_)
             notes.emplace_back(message);
         next_.log(level, message);
     }
@@ -75,11 +77,12 @@ class RecordedProgress final : public ProgressSink {
     }
     void epoch_ended(const EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
 
-    std::vector<std::string> notes; ///< messages of every level but debug
+    std::vector<std::string> notes;
     std::vector<StageTime> stages;
 
   private:
     ProgressSink& next_;
+    LogLevel least_;
 };
 
 /// Drops everything.
