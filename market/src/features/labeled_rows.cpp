@@ -11,7 +11,7 @@ namespace {
 
 using Times = std::span<const std::int64_t>;
 
-/// Merges the parts: calls visit(part, row) for their rows in order of time, then of part.
+/// Calls visit(part, row) for the rows of all parts, in order of time, then of part.
 template <class Visit>
 void visit_by_time(std::span<const Times> known, std::span<const RowRange> ranges, Visit visit) {
     struct Head {
@@ -36,7 +36,7 @@ void visit_by_time(std::span<const Times> known, std::span<const RowRange> range
     }
 }
 
-/// The column member(part) of every part, at the places.
+/// Gathers member(part) of every part at these places.
 template <class T, class Part, class Member>
 ScratchArray<T> gather_column(std::span<const Part> parts, std::span<const RowPlace> places,
                               std::size_t width, const Workspace& workspace, Member member) {

@@ -185,14 +185,13 @@ void append_delta_group(std::vector<SessionFeature>& table) {
                                                [&](std::size_t i) { return h.delta_percent(t + 1 - n + i); })
                           .mean;
                   });
-    group.add(
-        "delta_divergence",
-        "1 if more volume traded at the ask in a session that closed below its open, or at the bid in one "
-        "that closed above, otherwise 0",
-        0, 0, [](const SessionHistory& h, std::size_t t, std::size_t) {
-            const double delta = h.delta_percent(t);
-            return std::isnan(delta) ? delta : delta * (h.close(t, t) - h.open(t, t)) < 0 ? 1.0 : 0.0;
-        });
+    group.add("delta_divergence",
+              "1 if more volume traded at the ask although the session closed below its open, or more at the "
+              "bid although it closed above; otherwise 0",
+              0, 0, [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  const double delta = h.delta_percent(t);
+                  return std::isnan(delta) ? delta : delta * (h.close(t, t) - h.open(t, t)) < 0 ? 1.0 : 0.0;
+              });
     for (std::size_t i = first; i < table.size(); ++i)
         table[i].info.needs_volume = true;
 }

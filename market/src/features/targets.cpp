@@ -63,8 +63,7 @@ class BarPrices {
     std::span<const std::int64_t> time_;
 };
 
-/// later / earlier, with the earlier price shifted into the later one's contract; 0 if one of them is not
-/// above 0.
+/// later / earlier, with the earlier price shifted into the later contract; 0 unless both prices are above 0.
 template <class Prices>
 double price_ratio(const Prices& prices, std::size_t earlier, std::size_t later) {
     const double now =
@@ -89,7 +88,7 @@ class TrailingVolatility {
         }
     }
 
-    /// Of the latest trailing_returns prices before and at i; 0 if they are not all there or do not vary.
+    /// Over the latest trailing_returns prices up to i; 0 if there are fewer or they do not vary.
     double at(std::size_t i) const {
         constexpr std::size_t window = TargetSpec::trailing_returns;
         if (i < window || counts_[i] - counts_[i - window] == 0)
@@ -103,7 +102,7 @@ class TrailingVolatility {
     ScratchArray<std::uint32_t> counts_;
 };
 
-/// Fills the targets of rows, one after another.
+/// Fills in the targets of rows, one after another.
 template <class Prices>
 class TargetMaker {
   public:
@@ -114,7 +113,7 @@ class TargetMaker {
             trailing_.emplace(prices, spec, workspace);
     }
 
-    /// The row was made at this price.
+    /// Adds the target of a row that was made at this price.
     void add(std::size_t row, std::size_t position) {
         const std::size_t last = position + horizon_;
         if (last >= prices_.size() || !prices_.in_one_stretch(position, last))

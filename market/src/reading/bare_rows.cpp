@@ -13,7 +13,8 @@ namespace rekindle::market::reading {
 
 namespace {
 
-/// How many fields at the beginning of a row are its time: 2, 1, or 0 if the row begins with something else.
+/// The number of fields at the beginning of a row that hold its time: 2, 1, or 0 if the row begins with
+/// something else.
 std::size_t fields_of_time(const std::vector<std::string>& fields) {
     if (fields.size() > 1 && fields[1].find(':') != std::string::npos &&
         recognize_stamp(fields[0], fields[1]))
@@ -21,7 +22,7 @@ std::size_t fields_of_time(const std::vector<std::string>& fields) {
     return !fields.empty() && recognize_stamp(fields[0]) ? 1 : 0;
 }
 
-/// Whether the four fields from `first` on are open, high, low and close; `moved` becomes true if the high is
+/// Whether the four fields from `first` on can be open, high, low and close. Sets `moved` if the high is
 /// above the low.
 bool are_prices(const std::vector<std::string>& fields, std::size_t first, bool& moved) {
     std::array<double, 4> prices{};

@@ -1,5 +1,5 @@
 #pragma once
-/// The columns of files without a header.
+/// Recognizes the columns of files without a header.
 
 #include "reading/format.h"
 
@@ -7,9 +7,9 @@
 
 namespace rekindle::market::reading {
 
-/// The columns if the lines hold a time (in one field or two), four prices, a volume, and perhaps more
-/// numbers, in this order. In each line the second price must be the highest and the third the lowest, and in
-/// one of them the two must differ; otherwise empty.
+/// Returns the columns if every line holds a time (in one field or two), four prices, a volume and possibly
+/// more numbers, in this order. In every line, the second price must be the highest and the third the lowest;
+/// in at least one line, these two must differ. Otherwise returns nothing.
 std::optional<ColumnMap> find_bare_columns(const FileHead& head, char delimiter);
 
 } // namespace rekindle::market::reading

@@ -49,7 +49,7 @@ class BarCollector {
 
     /// newest_first: blocks and their rows are delivered from the end of the file to its beginning. If `days`
     /// is set, the time of a bar is midnight of its date.
-    /// Times that name their zone are converted to instants unless `labels` keeps them as they are.
+    /// Converts times that name their zone to instants, unless `labels` keeps them as they are.
     void begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first,
                     const DayStamps* days = nullptr, bool labels = false);
     /// Adds the next block of the file; modifies it.
@@ -86,7 +86,7 @@ class BarCollector {
     RejectLog& rejects_;
     bool keep_lines_;
     std::optional<LabelConverter> convert_;
-    std::optional<LabelConverter> file_convert_; ///< of the zone that the file's times name
+    std::optional<LabelConverter> file_convert_; ///< for the zone that the file's times name
 
     std::filesystem::path path_;
     const FileLayout* layout_ = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-/// Which contracts are read.
+/// Decides which contracts are read.
 
 #include <algorithm>
 #include <string>
@@ -12,7 +12,7 @@ class ContractFilter {
   public:
     /// Accepts every contract.
     ContractFilter() = default;
-    /// As ReadOptions::contract and ReadOptions::exact_contracts.
+    /// The parameters are as ReadOptions::contract and ReadOptions::exact_contracts.
     ContractFilter(std::string_view beginnings, std::vector<std::string> exact);
 
     bool accepts(std::string_view name) const {
@@ -21,7 +21,7 @@ class ContractFilter {
         return beginnings_.empty() || std::any_of(beginnings_.begin(), beginnings_.end(),
                                                   [&](const std::string& b) { return name.starts_with(b); });
     }
-    /// Whether the names are given completely, so that other contracts are expected in the files.
+    /// Whether the filter lists complete names. The files are then expected to hold other contracts, too.
     bool is_exact() const noexcept { return !exact_.empty(); }
 
   private:

@@ -29,7 +29,7 @@ std::string upper(std::string text) {
     return text;
 }
 
-/// The instrument of a contract.
+/// The instrument that a contract belongs to.
 std::string instrument_of_contract(const std::string& contract, InstrumentsBy by) {
     if (by == InstrumentsBy::name)
         return std::string(trim(contract));
@@ -38,7 +38,7 @@ std::string instrument_of_contract(const std::string& contract, InstrumentsBy by
     return identity.has_month || continuous ? identity.instrument : identity.instrument + identity.number;
 }
 
-/// The names in the file's column with contracts.
+/// The names in the file's contract column.
 std::set<std::string> contracts_in(const InputFile& file, ThreadPool& pool, const CancellationToken& cancel) {
     constexpr std::size_t piece_size = 4 << 20;
     const RowParser parser(
@@ -62,7 +62,7 @@ std::set<std::string> contracts_in(const InputFile& file, ThreadPool& pool, cons
     return names;
 }
 
-/// Collects the instruments of files, one after another.
+/// Collects the instruments of one file after another.
 class Instruments {
   public:
     Instruments(const ReadOptions& options, InstrumentsBy by) : filter_(options.contract, {}), by_(by) {}
@@ -114,7 +114,7 @@ class Instruments {
     reading::ContractFilter filter_;
     InstrumentsBy by_;
     std::map<std::string, InstrumentFiles> by_name_;
-    std::set<std::string> others_; ///< contracts that are not asked for
+    std::set<std::string> others_; ///< contracts that the filter does not accept
 };
 
 } // namespace
@@ -122,7 +122,7 @@ class Instruments {
 ReadOptions InstrumentFiles::options(ReadOptions all) const {
     all.paths = files;
     all.exact_contracts = contracts;
-    all.contract = "all"; // these are the chosen ones
+    all.contract = "all"; // exact_contracts already selects
     return all;
 }
 

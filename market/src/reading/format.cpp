@@ -158,7 +158,7 @@ std::optional<FileLayout> recognize_bare_rows(const FileHead& head, std::string_
     layout.columns = *columns;
     layout.notes.push_back(
         fmt::format("{} has no header. Its columns are taken to be time, open, high, low, close "
-                    "and volume, in this order, which its first rows allow.",
+                    "and volume, in this order; its first rows are consistent with that.",
                     head.path.string()));
     return layout;
 }
@@ -192,8 +192,8 @@ void forget_lone_letters(const std::vector<std::string>& names, ColumnMap& colum
             columns.*role.column = no_column;
 }
 
-/// Volumes that have another name: "Volume BTC" beside "Volume USD" (CryptoDataDownload), of which the first
-/// is in coins; and TradeStation's Up and Down, which are the volume together.
+/// Finds volumes under other names. CryptoDataDownload has "Volume BTC" beside "Volume USD", of which the
+/// first is in coins; TradeStation has Up and Down, which add up to the volume.
 void find_volume_parts(const std::vector<std::string>& names, FileLayout& layout) {
     ColumnMap& columns = layout.columns;
     const auto find = [&](std::string_view name) {

@@ -23,9 +23,9 @@ struct ColumnMap {
     int clock = no_column;
     int open = no_column, high = no_column, low = no_column, close = no_column;
     int volume = no_column;
-    int more_volume = no_column; ///< another part of the volume, to be added
+    int more_volume = no_column; ///< a second part of the volume, to be added
     int tick_volume = no_column; ///< number of price changes, in a file that also has a volume column
-    int bid_volume = no_column;  ///< if only the other one exists, the rest of the volume
+    int bid_volume = no_column;  ///< if only one of these two exists, the other is the rest of the volume
     int ask_volume = no_column;
     int contract = no_column;
     int vix = no_column;
@@ -47,8 +47,9 @@ struct HeadLine {
 /// The beginning of a file.
 struct FileHead {
     std::filesystem::path path;
-    std::vector<std::string> comments; ///< lines that begin with #, without it, and an address
-    std::vector<HeadLine> lines;       ///< the first ones, at least one and at most head_lines
+    /// A first line with an address, and lines that begin with #, without the #.
+    std::vector<std::string> comments;
+    std::vector<HeadLine> lines; ///< the first ones, at least one and at most head_lines
 
     const HeadLine& first() const noexcept { return lines.front(); }
     /// The line after the first; "" if there is none.

@@ -48,7 +48,7 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
     return files;
 }
 
-/// The chosen contracts may begin late in a file: reads on until there are `enough` prices.
+/// Contracts that are selected may begin late in a file, so this reads on until there are `enough` prices.
 void collect_later_prices(const RowParser& parser, TextSource& source, std::size_t enough,
                           std::vector<Decimal>& prices) {
     constexpr std::size_t piece_size = 1 << 20;
@@ -179,7 +179,7 @@ std::unique_ptr<TextSource> open_input(const InputFile& file, Hasher& hasher,
     if (file.table)
         return make_table_source(arrow::read_arrow(file.path, *file.table, hasher, used_columns), hasher);
     if (is_memory_path(file.path))
-        throw usage_error("these bars were a table in memory, which is not stored")
+        throw usage_error("these bars came from a table in memory, which is not stored")
             .at(file.path.string())
             .expected("a file or a folder")
             .hint("Pass the bars again.");

@@ -106,7 +106,7 @@ const OtherFormat& kind_of_archive(std::string_view text) {
     return names.substr(0, 256).find(".npy") != std::string_view::npos ? arrays : zip;
 }
 
-/// Whether the first line is one object, and the next line begins another.
+/// Whether the first line is one JSON object and the next line begins another.
 bool has_object_per_line(std::string_view text) {
     const std::size_t end = text.find('\n');
     const std::string_view line = trim(text.substr(0, end));

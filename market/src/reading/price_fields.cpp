@@ -52,7 +52,8 @@ bool PriceFields::parse(Fields fields, BarPrices& prices, Problem& problem) {
     return check_range(fields, prices, problem);
 }
 
-/// Four equal prices at or below 0 stand for missing ones (0, -1, -99), unless the market trades there.
+/// Four equal prices at or below 0, such as 0, -1 or -99, are how vendors mark missing prices. Where the
+/// market trades below zero, only four zeros are missing prices.
 bool PriceFields::check_signs(Fields fields, const Decimals& values, Problem& problem) {
     const auto* low = std::ranges::find_if(values, [](const Decimal& value) { return value.mantissa <= 0; });
     if (low == values.end())
@@ -60,10 +61,10 @@ bool PriceFields::check_signs(Fields fields, const Decimals& values, Problem& pr
     const bool equal = std::ranges::all_of(values, [&](const Decimal& value) {
         return value.mantissa == low->mantissa && value.scale == low->scale;
     });
-    const bool traded = settings_.below_zero == BelowZero::traded && low->mantissa < 0;
-    const bool placeholder = equal && !traded;
-    block_.negative_closes += !placeholder && values[close].mantissa < 0;
-    if (settings_.below_zero != BelowZero::refused && !placeholder)
+    const bool tradable = settings_.below_zero == BelowZero::traded && low->mantissa < 0;
+    const bool missing_prices = equal && !tradable;
+    block_.negative_closes += !missing_prices && values[close].mantissa < 0;
+    if (settings_.below_zero != BelowZero::refused && !missing_prices)
         return true;
     const auto i = static_cast<std::size_t>(low - values.begin());
     const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
@@ -72,8 +73,8 @@ bool PriceFields::check_signs(Fields fields, const Decimals& values, Problem& pr
     return false;
 }
 
-/// An adjustment factor applied to all four prices may have rounded the open or close just out of the
-/// range.
+/// Widens the range to include the open and the close. A vendor that multiplied all four prices by an
+/// adjustment factor may have rounded these just out of it.
 void PriceFields::widen_range(BarPrices& prices) {
     constexpr double precision = 0x1p-20;
     const Ticks noise = 1 + static_cast<Ticks>(precision * std::abs(static_cast<double>(prices[high])));
@@ -85,7 +86,8 @@ void PriceFields::widen_range(BarPrices& prices) {
     }
 }
 
-/// Converts all four, so that the counts do not depend on which one is wrong first.
+/// Converts all four prices, even after an error, so that the counts do not depend on which price is wrong
+/// first.
 bool PriceFields::convert_prices(Fields fields, const Decimals& values, BarPrices& prices, Problem& problem) {
     bool good = true;
     block_.prices += values.size();
@@ -110,7 +112,7 @@ bool PriceFields::convert_prices(Fields fields, const Decimals& values, BarPrice
                        fmt::format("the {} {} is {}", price_names[i], shown(fields[position]),
                                    status == PriceStatus::off_tick ? "between two ticks"
                                    : settings_.tick.has_tick()     ? "too large for the tick"
-                                                                   : "too large beside the other prices"),
+                                                               : "too large compared with the other prices"),
                        expected_price()};
         }
         good = false;

@@ -19,9 +19,9 @@ class PriceFields {
     PriceFields(const RowParser::Settings& settings, ParsedBlock& block)
         : settings_(settings), columns_(settings.layout.columns), block_(block) {}
 
-    /// False if the row cannot be used; `problem` then says why.
+    /// Returns false if the row cannot be used; `problem` then says why.
     bool parse(Fields fields, BarPrices& prices, Problem& problem);
-    /// Appends the four prices, if all of them are other than 0.
+    /// Appends the four prices unless one of them is 0.
     void collect(Fields fields, std::vector<Decimal>& prices) const;
 
   private:

@@ -447,10 +447,10 @@ class BarReader {
     std::uint64_t bytes_total_ = 0;
     std::uint64_t bytes_before_ = 0;
     bool dates_only_ = false;
-    bool sides_ = false; ///< all files have volumes at the bid and at the ask
+    bool sides_ = false; ///< every file has volumes at the bid and at the ask
     PriceGrid grid_;
     BarSpacing spacing_;
-    BelowZero below_zero_ = options_.may_trade_below_zero ? BelowZero::traded : BelowZero::refused;
+    BelowZero below_zero_ = options_.negative_prices ? BelowZero::traded : BelowZero::refused;
     int volume_decimals_ = 0;
 
     std::unique_ptr<Pass> pass_; ///< the last one; set once all files were inspected

@@ -65,7 +65,7 @@ void note_numbers(const ReadOptions& options, const Totals& totals, ReadReport& 
             "{} a close below zero ({}). Percentages of such prices mean nothing, so features and "
             "targets that need them are omitted there.",
             counted(totals.negative_closes, "row has", "rows have"),
-            options.may_trade_below_zero ? "this market has traded there" : "a back-adjusted series?"));
+            options.negative_prices ? "this market has traded there" : "a back-adjusted series?"));
     if (totals.unknown_volumes > 0)
         report.notes.push_back(counted(totals.unknown_volumes, "volume of -1 (not available) is",
                                        "volumes of -1 (not available) are") +

@@ -37,7 +37,7 @@ struct ParsedBlock {
     std::uint64_t prices_rounded = 0;
     double largest_rounding = 0;           ///< of these, as a fraction of the tick
     std::uint64_t prices_misfit = 0;       ///< noisy, off_tick or too_large
-    std::uint64_t negative_closes = 0;     ///< rows with a close below 0, unless all four prices are the same
+    std::uint64_t negative_closes = 0;     ///< rows with a close below 0, without rows of missing prices
     std::uint64_t unknown_volumes = 0;     ///< -1, read as 0
     std::uint64_t volumes_rounded = 0;     ///< volumes whose fraction was rounded away
     std::uint64_t small_fractions = 0;     ///< of these, volumes below 1000
@@ -48,11 +48,11 @@ struct ParsedBlock {
     void clear();
 };
 
-/// What prices at or below 0 mean.
+/// How a price at or below 0 is read; PriceFields::check_signs() says which rows have missing prices.
 enum class BelowZero {
-    refused,  ///< they are errors
-    adjusted, ///< the series crosses 0; four equal prices at or below 0 stand for missing ones
-    traded,   ///< the market trades below 0; only four zeros stand for missing prices
+    refused,  ///< as an error
+    adjusted, ///< as a price of a back-adjusted series, unless the row has missing prices
+    traded,   ///< as a price, because the market trades below 0, unless the row has missing prices
 };
 
 /// Parses rows of one layout. Immutable, so several threads may share a parser.
@@ -91,13 +91,13 @@ class RowParser {
     /// closes; intraday bars are never all this far apart.
     static constexpr std::int64_t day = std::int64_t{18} * 3600;
     Times count_times(std::string_view text) const;
-    /// The names in the column with contracts, each once. Precondition: the layout has such a column.
+    /// The names in the contract column, each once. Precondition: the layout has such a column.
     std::vector<std::string> contracts_in(std::string_view text) const;
     /// Whether a row has a volume other than 0.
     bool has_volume(std::string_view text) const;
     /// Whether there are rows and none has a volume.
     bool lacks_volumes(std::string_view text) const;
-    /// Collects the prices of rows of the chosen contracts with four positive prices, for inferring the tick.
+    /// For inferring the tick: collects the prices of rows of the selected contracts that have no price of 0.
     void collect_prices(std::string_view text, std::vector<Decimal>& prices) const;
 
   private:

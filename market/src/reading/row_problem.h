@@ -20,7 +20,7 @@ struct Problem {
 /// A value for display in a message: short and without control characters.
 std::string shown(std::string_view text);
 
-/// A field that should hold a number and is missing or malformed. `name` is "open", "volume" …
+/// Describes a field that should hold a number but is missing or malformed. `name` is "open", "volume" …
 Problem missing_or_malformed(std::size_t field, std::string_view name, std::string_view text);
 
 } // namespace rekindle::market::reading

@@ -9,7 +9,7 @@ namespace rekindle::market::reading {
 
 namespace {
 
-/// Rounding a fraction of such a volume to a whole unit changes it by less than 0.05 %.
+/// From this volume on, rounding to whole units changes a volume by less than 0.05 %.
 constexpr double fewest_units_to_round = 1000;
 constexpr double largest_volume = 0x1p62;
 

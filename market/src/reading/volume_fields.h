@@ -20,7 +20,7 @@ class VolumeFields {
     VolumeFields(const RowParser::Settings& settings, ParsedBlock& block)
         : settings_(settings), columns_(settings.layout.columns), block_(block) {}
 
-    /// Leaves volumes that the file does not have as they are. False if the row cannot be used; `problem`
+    /// Leaves the volumes that the file lacks unchanged. Returns false if the row cannot be used; `problem`
     /// then says why.
     bool parse(Fields fields, BarVolumes& volumes, Problem& problem);
 

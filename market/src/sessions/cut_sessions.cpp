@@ -42,7 +42,7 @@ bool traded_on(const std::vector<Session>& days, int weekday) {
     return false;
 }
 
-/// Whether the market trades on weekends, as far as the rules or these sessions show.
+/// Whether the market trades on weekends, according to the rule or to these sessions.
 bool trades_at_weekends(TradingDays rule, const std::vector<Session>& days) {
     return rule == TradingDays::all ||
            (rule == TradingDays::automatic && (traded_on(days, 5) || traded_on(days, 6)));

@@ -23,7 +23,7 @@ DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const Holi
                      bool like_original = false);
 
 /// Whether the ISO week has no trading day after the last of `days`, so that a week that ends with it is
-/// over. With TradingDays::automatic, Saturdays and Sundays are trading days if the preceding days show it.
+/// over. With TradingDays::automatic, `days` show whether Saturdays and Sundays are trading days.
 bool is_last_of_week(const std::vector<Session>& days, TradingDays rule, const HolidayCalendar& calendar);
 
 } // namespace rekindle::market

@@ -126,7 +126,7 @@ class InstrumentReader {
     const std::string& where_;
 };
 
-/// Whether a name is the pattern, in which an asterisk at the beginning or end stands for two or more
+/// Whether a name matches the pattern, in which an asterisk at the beginning or end stands for two or more
 /// characters.
 bool matches(std::string_view name, std::string_view pattern) {
     constexpr std::size_t fewest = 2;

@@ -47,7 +47,7 @@ class EmbeddedZoneSource final : public cctz::ZoneInfoSource {
     std::string_view rest_;
 };
 
-/// Former names of zones, which Interactive Brokers still writes and which not every system has.
+/// Former names of zones. Interactive Brokers still writes them, and not every system has them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> older_names{
     {{"US/Eastern", "America/New_York"},
      {"US/Central", "America/Chicago"},

@@ -31,7 +31,7 @@ void append(std::string& bytes, Value value) {
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// The definition levels of a page of optional values: one run of single bits, 1 where there is a value.
+/// The definition levels of a page of optional values, as one run of single bits: 1 where there is a value.
 std::string definition_levels(std::span<const double> values) {
     std::string bits((values.size() + 7) / 8, '\0');
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -46,8 +46,7 @@ std::string definition_levels(std::span<const double> values) {
     return levels + run;
 }
 
-/// How one type of column is written: its schema and its plainly encoded values of rows [first, first +
-/// count).
+/// Writes columns of one type: the schema, and the plainly encoded values of rows [first, first + count).
 template <class Values>
 struct ColumnWriter;
 
@@ -56,7 +55,7 @@ struct ColumnWriter<ParquetInstants> {
     static constexpr Physical physical = Physical::int64;
     static constexpr bool optional = false;
     static void annotate(ThriftWriter& schema, const ParquetInstants& column) {
-        constexpr int timestamp_micros = 10; // ConvertedType, which means UTC
+        constexpr int timestamp_micros = 10; // ConvertedType, which implies UTC
         if (column.utc)
             schema.integer32(6, timestamp_micros);
         schema.begin_structure(10);
@@ -75,7 +74,7 @@ struct ColumnWriter<ParquetInstants> {
     }
 };
 
-/// The annotation of a type without parameters, in both forms.
+/// Annotates a type that has no parameters, as ConvertedType and as LogicalType.
 void annotate_simply(ThriftWriter& schema, int converted_type, int logical_type) {
     schema.integer32(6, converted_type);
     schema.begin_structure(10);
@@ -128,7 +127,7 @@ struct ColumnWriter<ParquetTexts> {
     }
 };
 
-/// Calls call(writer, values) with the type that writes the column's values.
+/// Calls call(writer, values) with the writer for the column's type.
 template <class Call>
 decltype(auto) with_writer(const ParquetColumn& column, const Call& call) {
     return std::visit(
@@ -174,7 +173,7 @@ std::string page_header(std::size_t bytes, std::size_t rows) {
     return header.finish();
 }
 
-/// Where the only page of a column's chunk is.
+/// Position of the only page of a column chunk.
 struct WrittenChunk {
     std::uint64_t begin = 0, size = 0;
 };

@@ -12,7 +12,7 @@
 
 namespace rekindle::market::parquet {
 
-/// Appends the fields of one structure, in ascending order of their ids, and of those nested in it.
+/// Appends the fields of one structure and of those nested in it. Field ids must ascend.
 class ThriftWriter {
   public:
     void integer32(int id, std::int64_t value) { integer(id, ThriftType::i32, value); }
@@ -20,13 +20,13 @@ class ThriftWriter {
     void boolean(int id, bool value);
     void text(int id, std::string_view value);
 
-    /// Opens the structure that is this field.
+    /// Opens the structure that is the value of this field.
     void begin_structure(int id);
     /// Opens the structure that is the next element of a list.
     void begin_element() { last_ids_.push_back(0); }
     void end_structure();
 
-    /// The elements follow: begin_element(), or one of the functions below.
+    /// The elements follow, through begin_element() or the functions below.
     void list(int id, ThriftType type, std::size_t size);
     void element32(std::int64_t value);
     void element_text(std::string_view value);
@@ -40,7 +40,7 @@ class ThriftWriter {
     void varint(std::uint64_t value);
 
     std::string bytes_;
-    std::vector<int> last_ids_{0}; ///< of each open structure
+    std::vector<int> last_ids_{0}; ///< last field id of each open structure
 };
 
 } // namespace rekindle::market::parquet

@@ -143,7 +143,7 @@ TEST(AdjustedPrices, BackAdjustedSeriesMayCrossZero) {
     expect_close_to(result, rows);
     EXPECT_EQ(result.report.tick.points, 0.01);
     EXPECT_THAT(result.report.notes, Contains(HasSubstr("a close below zero")));
-    // Rows whose four prices are one number at or below zero stand for missing prices and are still errors.
+    // Rows of four equal prices at or below zero have missing prices, so they are still errors.
     for (const char* missing : {"0", "-1", "-99"}) {
         const std::string row = fmt::format("2030-01-01,{0},{0},{0},{0},5\n", missing);
         EXPECT_THAT(error_of(yahoo(rows, text, one_line) + row), HasSubstr("is not positive")) << missing;
@@ -174,7 +174,8 @@ TEST(AdjustedPrices, ProfilesUseTheBin) {
 TEST(AdjustedPrices, OneWrongPriceDoesNotMakeTheStepCoarse) {
     const auto rows = walk(400, 150, 0.98765432109);
     const std::string file = yahoo(rows, all_digits, one_line) + "2025-06-01,1e16,1e16,1e16,1e16,5\n";
-    EXPECT_THAT(error_of(file), HasSubstr("too large beside the other prices, expected less than 2147.48"));
+    EXPECT_THAT(error_of(file),
+                HasSubstr("too large compared with the other prices, expected less than 2147.48"));
     ReadOptions skip;
     skip.skip_bad_rows = true;
     expect_close_to(read_text(file, skip), rows);

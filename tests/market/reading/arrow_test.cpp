@@ -104,7 +104,7 @@ TEST(Arrow, BrokenRulesAreErrors) {
         {"its length is 3, its offset -1", [](auto& columns) { columns[5].offset = -1; }},
         {"it has 1 buffer, expected 2", [](auto& columns) { columns[5].buffers.pop_back(); }},
         {"its buffer of values is missing", [](auto& columns) { columns[5].buffers[1].reset(); }},
-        {"it has nulls, but no buffer says where", [](auto& columns) { columns[5].nulls = 1; }},
+        {"it has nulls but no validity buffer", [](auto& columns) { columns[5].nulls = 1; }},
         {"the text of row 2 ends at 3, before it begins",
          [](auto& columns) {
              columns[0] = {.format = "u", .name = "time", .length = 3};
@@ -127,7 +127,7 @@ TEST(Arrow, BrokenRulesAreErrors) {
                  .template with<char>(std::vector<char>(20, '1'))
                  .template with<std::int64_t>({20});
          }},
-        {"the value of row 2 is number 2 of a dictionary with 2 entries",
+        {"row 2 has index 2 in a dictionary with 2 entries",
          [](auto& columns) {
              columns[5] = fixed_column<std::int8_t>("volume", "c", {0, 2, 1});
              columns[5].dictionary =
@@ -187,7 +187,7 @@ TEST(Arrow, APathOfATableInMemoryIsNotAFile) {
         read_with(options);
         FAIL();
     } catch (const Error& error) {
-        EXPECT_THAT(error.render(), HasSubstr("were a table in memory"));
+        EXPECT_THAT(error.render(), HasSubstr("came from a table in memory"));
     }
 }
 

@@ -1,4 +1,5 @@
-/// Which instruments files hold, and that reading one of them alone equals reading a file with nothing else.
+/// Finds the instruments in files; reading one of them alone must equal reading a file that holds nothing
+/// else.
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
@@ -111,7 +112,7 @@ TEST_F(FindInstruments, RefusesFilesThatDoNotSay) {
               std::string::npos);
 }
 
-/// Interleaved rows, quotes, and names that begin with each other.
+/// Interleaved rows, quotes, and names that begin with one another.
 TEST_F(FindInstruments, OneInstrumentReadAloneEqualsItsOwnFile) {
     std::string joint = header, a = header, ab = header;
     for (int minute = 0; minute < 59; ++minute) {

@@ -1,6 +1,6 @@
-/// The beginnings of files as vendors document or export them: which columns are recognized, and when the
-/// first bar ends in UTC. All hold the same four minutes, of which the first lasts from 14:30 to 14:31 UTC
-/// (09:30 to 09:31 in New York) on 2024-01-02. The prices are made up.
+/// The beginnings of files as vendors document or export them: the columns that are recognized, and when the
+/// first bar ends in UTC. All hold the same four minutes; the first lasts from 14:30 to 14:31 UTC (09:30 to
+/// 09:31 in New York) on 2024-01-02. The prices are made up.
 
 #include "reading/reading_support.h"
 
@@ -38,10 +38,10 @@ struct Vendor {
     std::function<std::string(const Minute&)> row;
     std::string columns; ///< "time 1, open 2, …" as recognized
     Clock clock = Clock::utc;
-    std::string zone = "America/New_York"; ///< of Clock::exchange
-    std::optional<StampAt> stamp{};        ///< as --stamp; empty: the file says it
+    std::string zone = "America/New_York"; ///< for Clock::exchange
+    std::optional<StampAt> stamp{};        ///< as --stamp; empty if the file says it
     bool newest_first = false;
-    std::string end = "2024-01-02 14:31:00"; ///< of the first bar, UTC
+    std::string end = "2024-01-02 14:31:00"; ///< of the first bar, in UTC
 };
 
 std::string clock_text(const Minute& m, int hour, const char* between = ":", bool seconds = true) {

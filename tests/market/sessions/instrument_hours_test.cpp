@@ -23,9 +23,9 @@ struct Expected {
     double point_value;
     const char* currency;
     const char* zone;
-    int open, close;       ///< of trading, in local time; open > close: on the evening before
-    int regular_minutes;   ///< 0: there are no regular hours
-    const char* a_holiday; ///< a weekday on which the exchange is closed, "" if there is none
+    int open, close;     ///< of trading, in local time; if open > close, trading opens on the evening before
+    int regular_minutes; ///< 0: there are no regular hours
+    const char* a_holiday; ///< a weekday on which the exchange is closed; "" if there is none
 };
 
 constexpr int at(int hour, int minute = 0) {

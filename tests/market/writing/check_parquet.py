@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Reads the Parquet file that the test of the writer compares with, and checks every value.
+"""Reads the golden Parquet file of the writer's test and checks every value.
 
 Needs pyarrow (checked with 26.0.1):  python3 check_parquet.py ../data/writing/table.parquet
-A second argument is the number of rows of another file that was written from the same table.
+A second argument is the number of rows, for another file that was written from the same table.
 """
 
 import datetime

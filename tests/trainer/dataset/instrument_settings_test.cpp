@@ -120,14 +120,14 @@ TEST(InferredInstrument, CrudeOilThroughApril2020) {
     EXPECT_EQ(oil.data.summaries[2].low, -3763);
     EXPECT_THAT(oil.messages, HasSubstr("this market has traded there"));
     EXPECT_THAT(oil.messages, testing::Not(HasSubstr("back-adjusted")));
-    // Without the instrument, four equal prices below zero stand for missing ones.
+    // Without the instrument, four equal prices below zero are missing prices.
     config.instrument = "none";
     EXPECT_THROW(load("cl.csv", crude_oil(), config), Error);
 }
 
 TEST(InferredInstrument, BelowZeroWhereTheInstrumentNeverTraded) {
     MinuteFile file("America/Chicago", "ESM24");
-    file.range = 0.25; // four equal prices at or below 0 stand for missing ones
+    file.range = 0.25; // four equal prices at or below 0 would be missing prices
     for (const int day : {4, 5, 6, 7, 8})
         file.add(market::make_date(2024, 3, day), at(17), at(16), around(-2, 0.25));
     const Loaded es = load("es.csv", file.text());

@@ -81,7 +81,7 @@ void require_zone(const std::string& zone, const char* option) {
     }
 }
 
-/// What the settings of a configuration do not hold.
+/// Sets the rules that depend on the instrument and that no setting of the configuration holds.
 void set_from_instrument(const market::Instrument& instrument, market::SessionRules& rules) {
     const market::SessionRules own = instrument.session_rules();
     rules.daily_bars_are_trading_days = own.daily_bars_are_trading_days;
@@ -108,7 +108,7 @@ bool original(const TrainConfig& config) {
     return config.compat == Compat::original;
 }
 
-/// Warns if the contracts or the times of the bars contradict the instrument, or prices do.
+/// Warns if contracts, times or prices contradict the instrument.
 void warn_of_other_instrument(const TrainConfig& config, const market::ReadResult& read,
                               const market::SessionRules& rules, ProgressSink& progress) {
     for (const std::string& warning : instrument_warnings(config, read, rules))
@@ -233,7 +233,7 @@ market::ReadOptions read_options(const TrainConfig& config, const std::filesyste
     if (has_instrument(config)) {
         const market::Instrument instrument = instrument_named(config);
         options.usual_tick = instrument.tick;
-        options.may_trade_below_zero = instrument.negative_prices;
+        options.negative_prices = instrument.negative_prices;
     }
     if (!config.vix.empty())
         options.vix = config.vix;

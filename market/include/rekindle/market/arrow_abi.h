@@ -1,7 +1,7 @@
 #pragma once
-/// The structures of the Arrow C data interface and of the Arrow C stream interface, a published ABI by which
-/// libraries share tables without copying them: https://arrow.apache.org/docs/format/CDataInterface.html. The
-/// names, and the macros that keep two headers from defining them twice, are those of the specification.
+/// The structures of the Arrow C data and C stream interfaces, a published ABI through which libraries share
+/// tables without copying them: https://arrow.apache.org/docs/format/CDataInterface.html. The names, and the
+/// macros that keep two headers from defining them twice, come from the specification.
 
 #include <cstdint>
 

@@ -12,12 +12,12 @@
 
 namespace rekindle::market {
 
-/// Columns instrument (the name, unless `instruments` is empty), date, known_at (the end of the newest bar
-/// that the row uses, by `ends`) and the features; one line per row, LF. Dates look like 2024-12-16,
-/// timestamps like 2024-12-16T21:00:00 followed by `zone_mark` ("Z", or "" for Clock::raw, whose zone is
-/// unknown). Numbers are the shortest text that reads back as the same double. `instruments` has the name of
-/// each value of FeatureMatrix::instrument; a name with a comma or a quote is quoted. Written atomically;
-/// throws Error naming the file.
+/// Writes the columns instrument (the name; absent if `instruments` is empty), date, known_at (the end of the
+/// newest bar that the row uses, from `ends`) and the features; one line per row, ending in LF. Dates look
+/// like 2024-12-16, timestamps like 2024-12-16T21:00:00 followed by `zone_mark` ("Z", or "" for Clock::raw,
+/// whose zone is unknown). Numbers are the shortest text that reads back as the same double. `instruments`
+/// maps the values of FeatureMatrix::instrument to names; a name with a comma or a quote is quoted. The file
+/// is written atomically. Throws Error naming the file.
 void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& matrix, const BarEnds& ends,
                         std::string_view zone_mark = "Z", std::span<const std::string> instruments = {});
 

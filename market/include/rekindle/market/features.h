@@ -62,8 +62,9 @@ std::vector<std::size_t> look_backs_of(const std::vector<std::string>& groups);
 /// If no session has volume, features that need it are omitted, and a note says so. Rows with a non-finite
 /// value are skipped, counted and noted. The result is bit-identical for any number of threads, and a prefix
 /// of the sessions gives a prefix of the rows. Throws Error (usage) for an unknown group (suggesting the
-/// nearest known one), "minute" (see minute_features()), group "vix" without a VIX, group "delta" without
-/// volumes at the bid and at the ask, groups that need volume without any other, and if no row is complete.
+/// nearest known one), for "minute" (see minute_features()), for group "vix" without a VIX, for group "delta"
+/// without volumes at the bid and at the ask, if every requested group needs volume and there is none, and if
+/// no row is complete.
 FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSize tick,
                                const std::vector<std::string>& groups, ThreadPool& pool,
                                LookBackLimit limit = {});

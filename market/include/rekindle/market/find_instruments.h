@@ -1,5 +1,5 @@
 #pragma once
-/// Which instruments files of bars hold.
+/// Finds the instruments that files of bars hold.
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/base/thread_pool.h>
@@ -11,7 +11,7 @@
 
 namespace rekindle::market {
 
-/// What makes contracts one instrument.
+/// Which contracts belong to one instrument.
 enum class InstrumentsBy {
     root, ///< ESH5 and ESM5 are contracts of ES; a name without a delivery month is an instrument
     name, ///< every name is an instrument
@@ -19,20 +19,20 @@ enum class InstrumentsBy {
 
 /// The part of the files that holds one instrument.
 struct InstrumentFiles {
-    std::string name;                         ///< "ES", "AAPL"; in upper case unless by name
-    std::vector<std::filesystem::path> files; ///< with bars of it, in the order given
-    std::vector<std::string> contracts;       ///< its contracts in the files; empty if they name none
+    std::string name;                         ///< "ES", "AAPL"; in upper case with InstrumentsBy::root
+    std::vector<std::filesystem::path> files; ///< the files that hold its bars, in the order given
+    std::vector<std::string> contracts;       ///< its contracts in these files; empty if the bars name none
 
-    /// The options that read this instrument alone.
+    /// `all`, restricted to this instrument.
     ReadOptions options(ReadOptions all) const;
 };
 
-/// The instruments in the files of `options`, ordered by name. Names come from the column with contracts,
-/// else from the name of the file; files whose bars name no contract are the same instrument if their names
-/// agree as for read_bars(), and options.contract chooses among the names of their instruments. Reads every
-/// file with such a column once. Throws Error:
-///   usage        a file cannot be read as bars, or neither its bars nor its name say which instrument it
-///                holds; no contract begins with options.contract
+/// Finds the instruments in the files of `options`, ordered by name. The name of a contract comes from the
+/// contract column, otherwise from the file name. Files whose bars name no contract belong to one instrument
+/// if their names agree by the rules of read_bars(); options.contract then selects among the names of the
+/// instruments. Reads every file that has a contract column once. Throws Error:
+///   usage        a file cannot be read as bars; neither its bars nor its name say which instrument
+///                it holds; or no contract begins with options.contract
 ///   interrupted  the token was set
 std::vector<InstrumentFiles> find_instruments(const ReadOptions& options, InstrumentsBy by, ThreadPool& pool,
                                               const CancellationToken& cancel);

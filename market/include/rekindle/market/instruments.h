@@ -30,9 +30,10 @@ struct Instrument {
     std::string zone;     ///< IANA name, of the exchange
     int day_start = 0;    ///< as SessionRules::day_start
     std::optional<Hours> regular;
-    std::optional<DailyHalt> halt;             ///< daily maintenance
-    bool weekends = false;                     ///< trades on all seven days
-    bool negative_prices = false;              ///< may trade below zero
+    std::optional<DailyHalt> halt; ///< daily maintenance
+    bool weekends = false;         ///< trades on all seven days
+    /// Prices may be below zero, so that four equal ones there are a bar, not missing prices.
+    bool negative_prices = false;
     std::string holidays = "us-cash-equities"; ///< as HolidayCalendar::named
     /// Names by which data vendors know it besides `symbol`, in upper case without separators; an asterisk at
     /// the beginning or end stands for two or more characters.

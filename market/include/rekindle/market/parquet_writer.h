@@ -12,7 +12,7 @@
 
 namespace rekindle::market {
 
-/// The values of a column; none of them owns its values.
+/// The values of one column, as views of the caller's memory.
 struct ParquetInstants {
     std::span<const std::int64_t> seconds; ///< since 1970-01-01T00:00:00
     bool utc = true;                       ///< false: local time of an unknown zone
@@ -21,11 +21,11 @@ struct ParquetDates {
     std::span<const std::int32_t> days; ///< since 1970-01-01
 };
 struct ParquetNumbers {
-    std::span<const double> values; ///< NaN is written as a missing value
+    std::span<const double> values; ///< NaN becomes a null
 };
 struct ParquetTexts {
     std::span<const std::string> words;     ///< UTF-8
-    std::span<const std::uint32_t> indices; ///< per row: its word
+    std::span<const std::uint32_t> indices; ///< per row: index into `words`
 };
 
 struct ParquetColumn {
@@ -35,8 +35,8 @@ struct ParquetColumn {
     std::size_t rows() const noexcept;
 };
 
-/// Written atomically, in row groups of 65,536 rows. Throws Error naming the file if it cannot be written,
-/// and Error (internal) if the columns have different lengths.
+/// Writes the file atomically, in row groups of 65,536 rows. Throws Error naming the file if it cannot be
+/// written, and Error (internal) if the columns have different lengths.
 void write_parquet(const std::filesystem::path& path, std::span<const ParquetColumn> columns);
 
 } // namespace rekindle::market

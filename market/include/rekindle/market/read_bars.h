@@ -28,25 +28,26 @@ struct ReadOptions {
     /// Files or folders, at least one. A folder stands for its bar files (docs/formats/bars.md), sorted by
     /// name.
     std::vector<std::filesystem::path> paths;
-    /// Tables in memory, which are read like files, by the entry of `paths` that stands for each: see
-    /// memory_path().
+    /// Tables in memory, which are read like files. Each key is the entry of `paths` that stands for the
+    /// table: see memory_path().
     std::map<std::filesystem::path, ArrowTable> tables;
     /// "time=1,open=Open,…": the keys are time, date, clock, open, high, low, close, volume, contract and
     /// vix; a value is a position, counted from 1, or a name from the header; volume=none is for series
     /// without volume. "" recognizes the columns automatically.
     std::string columns;
-    /// "all", or the beginnings of contract names, separated by commas. If none matches, the error lists the
-    /// names.
+    /// "all", or the beginnings of contract names, separated by commas. If no contract matches, the error
+    /// lists the names.
     std::string contract = "all";
-    /// If not empty, only contracts with exactly these names are read, and `contract` is not used. A file may
-    /// hold others.
+    /// If not empty, only contracts with exactly these names are read, and `contract` is ignored. The files
+    /// may hold other contracts, too.
     std::vector<std::string> exact_contracts;
     bool chain = false;         ///< files without contracts are one history, whatever their names and prices
     std::optional<double> tick; ///< in points; if empty, inferred from the prices
-    /// The instrument's tick in points, used in place of an inferred tick that is a multiple of it, as it is
-    /// in a short file in which not every price occurs. 0 if it is not known.
+    /// The instrument's tick in points, or 0 if it is unknown. It replaces an inferred tick that is a
+    /// multiple of it: a short file may not contain enough different prices to show the tick.
     double usual_tick = 0;
-    bool may_trade_below_zero = false; ///< so that four equal prices below 0 are no placeholder
+    /// As Instrument::negative_prices.
+    bool negative_prices = false;
     /// If set, prices are treated as having no tick, even if one fits. Profiles use bins of this many points,
     /// or choose the width from the prices if it is 0. Cannot be combined with `tick`.
     std::optional<double> profile_bin;
@@ -130,9 +131,9 @@ struct ReadResult {
     std::vector<RejectedRow> rejected; ///< by file and line; empty unless skip_bad_rows
 };
 
-/// The contracts that the files name: in the rows of their beginnings, and in file names. Without duplicates,
-/// in order of appearance, filtered by options.contract; "" stands for a file without contracts. Throws Error
-/// (usage) if a file cannot be read as bars.
+/// The contracts that the files name, in the rows at their beginnings and in file names: without duplicates,
+/// in order of appearance, filtered by options.contract; "" stands for a file that names no contract. Throws
+/// Error (usage) if a file cannot be read as bars.
 std::vector<std::string> first_contracts(const ReadOptions& options);
 
 /// Reads bars. The table does not depend on the number of threads or the chunk size. Throws Error:

@@ -20,26 +20,26 @@ namespace rekindle::market {
 /// earlier price is shifted into the contract of the later one, so r(k) is the return of a holder who rolls.
 enum class TargetKind {
     next_return, ///< r(1)
-    /// 1 when r(k) is above the dead band, 0 when it is below minus the dead band; in between there is no
+    /// 1 if r(k) is above the dead band, 0 if it is below minus the dead band; in between there is no
     /// direction and no target
     direction,
     bar_return, ///< r(k)
     original,   ///< r(1) clamped to [-0.1, 0.1]; the original system trains on original_probability() of it
-    /// 1 when the first close beyond a barrier within k sessions (bars) is above the upper one, 0 when it is
-    /// below the lower one; no target if there is none (the triple barrier of López de Prado, Advances in
-    /// Financial Machine Learning, 2018, chapter 3)
+    /// 1 if the first close beyond a barrier within k sessions (bars) is above the upper one, 0 if it is
+    /// below the lower one; no target if no close is beyond either (the triple-barrier method of López de
+    /// Prado, Advances in Financial Machine Learning, 2018, chapter 3)
     barrier,
-    volatility, ///< realized volatility: the root of the sum of the k squared returns r(1) up to then
+    volatility, ///< realized volatility: the square root of the sum of the next k squared returns r(1)
 };
 
 struct TargetSpec {
     TargetKind kind = TargetKind::next_return;
-    std::size_t bars = 1; ///< k of all kinds but next_return and original, >= 1
+    std::size_t bars = 1; ///< k, for all kinds but next_return and original; >= 1
     /// For bars: whether a target may extend into a later session. If false, only bars of the row's own
     /// session count, so that no target spans hours without trading.
     bool across_sessions = false;
-    double dead_band = 0; ///< of direction: log return, >= 0
-    /// The barriers of `barrier` are at close · (1 ± barrier_width · s · √k), where s is the root mean square
+    double dead_band = 0; ///< for direction, as a log return; >= 0
+    /// For barrier: the barriers are at close · (1 ± barrier_width · s · √k), where s is the root mean square
     /// of the latest trailing_returns returns r(1) known at the row; > 0.
     double barrier_width = 1;
 
@@ -57,11 +57,11 @@ struct TargetSpec {
 struct Targets {
     ScratchArray<float> values;
     ScratchArray<std::uint8_t> valid;
-    /// The last bar that decides the target, as BarColumns::time; 0 without a target.
+    /// End of the bar that decides the target, as BarColumns::time; 0 without a target.
     ScratchArray<std::int64_t> outcome_at;
     std::size_t beyond_session = 0; ///< rows whose target would be in a later session
-    std::size_t flat = 0;           ///< rows without a direction, or whose price reaches no barrier
-    std::size_t no_past = 0;      ///< rows before trailing_returns returns are known, which have no barriers
+    std::size_t flat = 0; ///< rows whose price moved too little: without a direction, or within the barriers
+    std::size_t no_past = 0;      ///< rows with too few earlier returns to set barriers
     std::size_t not_positive = 0; ///< rows with a price at or below 0, which has no logarithm
     /// Number of rows with a target.
     std::size_t usable_rows() const noexcept;

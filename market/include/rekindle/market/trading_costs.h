@@ -9,15 +9,15 @@
 
 namespace rekindle::market {
 
-/// Typical values for someone who is not a member of the exchange, to be replaced by one's own. Each fill of
-/// an order (not each trade) costs commission; each fill at a market price also slippage.
+/// Typical costs for a trader who is not a member of the exchange, to be replaced by the trader's own. Each
+/// fill of an order (not each trade) costs commission; each fill at a market price also costs slippage.
 struct TradingCosts {
-    std::string symbol;            ///< as Instrument::symbol; "" for instruments that the list does not have
+    std::string symbol;            ///< as Instrument::symbol; "" for instruments that are not in the list
     double commission = 0;         ///< money per contract, share or coin, in the currency of the point value
     double commission_percent = 0; ///< of the traded value
-    double slippage_ticks = 0;     ///< ticks of the instrument
+    double slippage_ticks = 0;     ///< in ticks of the instrument
     double slippage_percent = 0;   ///< of the price
-    double margin_percent = 100;   ///< of the position's value that must be covered by equity
+    double margin_percent = 100;   ///< share of the position's value that equity must cover
     std::string source;
 };
 
@@ -31,10 +31,10 @@ class TradingCostsTable {
     /// Reads the text of a file; `where` names the file in errors. Throws as load() does.
     static TradingCostsTable parse(std::string_view yaml, const std::string& where);
 
-    /// The costs of the instrument with this symbol, in upper or lower case, or those of instruments that the
-    /// list does not have.
+    /// The costs of the instrument with this symbol, in upper or lower case. A symbol that is not in the list
+    /// has the costs of other instruments.
     const TradingCosts& of(std::string_view symbol) const;
-    /// In the order of the file, without the row for other instruments.
+    /// In the order of the file, without those of other instruments.
     const std::vector<TradingCosts>& all() const noexcept { return costs_; }
     /// When the list was checked: days since 1970-01-01.
     std::int32_t checked() const noexcept { return checked_; }

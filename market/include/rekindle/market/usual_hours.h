@@ -17,8 +17,8 @@ namespace rekindle::market {
 /// The other rules have their defaults. Throws Error (usage) for an unknown zone.
 SessionRules usual_session_rules(const std::string& zone);
 
-/// Whether two rules have the same trading days and regular hours, written in the local time of the same zone
-/// or of two zones at a constant distance. Their other members do not matter.
+/// Whether two rules have the same trading days and regular hours, even if they are written in the local
+/// times of two zones that are always the same distance apart. Ignores their other members.
 bool same_hours(const SessionRules& a, const SessionRules& b);
 
 /// The zone whose midnight separates the dates of daily bars: New York for zones that share its market,

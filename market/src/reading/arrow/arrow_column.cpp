@@ -33,10 +33,10 @@ double half_at(const std::byte* values, std::uint64_t position) noexcept {
     return (bits & 0x8000) != 0 ? -value : value;
 }
 
-/// One value of Kind::text_views: texts of up to 12 bytes are inside.
+/// One value of Kind::text_views. Texts of up to 12 bytes are stored inside it.
 struct View {
     std::int32_t size = 0;
-    std::int32_t buffer = 0;   ///< of longer texts: 0 is the first buffer of characters
+    std::int32_t buffer = 0;   ///< buffer of a longer text: 0 is the first buffer of characters
     std::int32_t position = 0; ///< in that buffer
     static constexpr std::int32_t most_inside = 12;
     static constexpr std::uint64_t inside_at = 4; ///< where a short text begins
@@ -108,7 +108,7 @@ void Column::require_buffers(const ArrowArray& array) {
     if (array.null_count != 0)
         validity_ = static_cast<const std::uint8_t*>(array.buffers[0]);
     if (array.null_count > 0 && validity_ == nullptr)
-        throw Violation{"it has nulls, but no buffer says where"};
+        throw Violation{"it has nulls but no validity buffer"};
     values_ = static_cast<const std::byte*>(array.buffers[1]);
     if (values_ == nullptr && rows_ > 0)
         throw Violation{"its buffer of values is missing"};
@@ -163,8 +163,8 @@ void Column::check_indices(const ArrowArray&) const {
             continue;
         const std::int64_t index = integer(first_ + row);
         if (index < 0 || static_cast<std::uint64_t>(index) >= dictionary_->rows_)
-            throw Violation{fmt::format("the value of row {} is number {} of a dictionary with {}", row + 1,
-                                        index, counted(dictionary_->rows_, "entry", "entries"))};
+            throw Violation{fmt::format("row {} has index {} in a dictionary with {}", row + 1, index,
+                                        counted(dictionary_->rows_, "entry", "entries"))};
     }
 }
 
@@ -176,7 +176,7 @@ bool Column::is_null(std::uint64_t position) const noexcept {
     return validity_ != nullptr && (validity_[position / 8] >> position % 8 & 1) == 0;
 }
 
-/// Unsigned numbers of 64 bits keep their bits.
+/// Unsigned 64-bit numbers keep their bits.
 std::int64_t Column::integer(std::uint64_t position) const noexcept {
     const bool sign = type_.kind != Kind::unsigned_integer;
     switch (type_.width) {

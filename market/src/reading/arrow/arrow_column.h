@@ -1,5 +1,5 @@
 #pragma once
-/// The values of one column of a record batch as fields of a CSV file.
+/// Writes the values of one column of a record batch as fields of a CSV file.
 
 #include "reading/arrow/arrow_type.h"
 
@@ -17,19 +17,19 @@ struct Violation {
     std::string what; ///< "it has 1 buffer, expected 2"
 };
 
-/// Refers to the array, which must outlive it. Read-only, thread-safe.
+/// Keeps a reference to the array, which must outlive it. Read-only, thread-safe.
 class Column {
   public:
-    /// Checks the array; `rows`, from `first` on, are used. Throws Violation.
+    /// Checks the array, of which `rows` rows from `first` on are used. Throws Violation.
     Column(const ArrowSchema& schema, const ArrowArray& array, std::uint64_t first, std::uint64_t rows);
 
     /// Whether the values can be read.
     bool readable() const noexcept { return type_.kind != Kind::other; }
-    /// Bytes of the used values.
+    /// Size of the used values in bytes.
     std::uint64_t bytes() const noexcept;
-    /// Appends the value of a row, counted from `first`: nothing for a null, decimals and integers exactly,
-    /// floats as the shortest text that gives the same float, dates and times in ISO 8601 (with Z if they are
-    /// instants), texts in quotes where necessary. Preconditions: readable(), row < rows.
+    /// Appends the value of a row, counted from `first`: nothing for a null; decimals and integers exactly;
+    /// floats as the shortest text that reads back as the same float; dates and times in ISO 8601 (with Z if
+    /// they are instants); texts in quotes where necessary. Preconditions: readable(), row < rows.
     void append(std::uint64_t row, std::string& text) const;
 
   private:
@@ -47,9 +47,9 @@ class Column {
     std::uint64_t first_ = 0; ///< position of row 0 in the buffers
     std::uint64_t rows_ = 0;
     const std::uint8_t* validity_ = nullptr; ///< nullptr: no value is null
-    const std::byte* values_ = nullptr;      ///< of texts: their positions
-    const char* characters_ = nullptr;       ///< of Kind::text
-    const void* const* buffers_ = nullptr;   ///< of Kind::text_views
+    const std::byte* values_ = nullptr;      ///< for texts: their positions
+    const char* characters_ = nullptr;       ///< for Kind::text
+    const void* const* buffers_ = nullptr;   ///< for Kind::text_views
     std::shared_ptr<const Column> dictionary_;
 };
 

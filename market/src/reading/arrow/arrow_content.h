@@ -1,5 +1,5 @@
 #pragma once
-/// What an ArrowTable consists of.
+/// The content of an ArrowTable.
 
 #include "reading/arrow/arrow_column.h"
 
@@ -13,7 +13,7 @@ namespace rekindle::market {
 
 namespace arrow {
 
-/// Releases its object with the destructor. Movable.
+/// Releases its object in the destructor. Movable.
 template <class Released>
 class Owned {
   public:

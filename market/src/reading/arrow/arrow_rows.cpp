@@ -67,7 +67,7 @@ class ArrowRows final : public reading::TableRows {
                     names.push_back(content_.names[i]);
         if (names.empty())
             return {};
-        return {fmt::format("These columns of {} have a type that is not read: {}.", path_.string(),
+        return {fmt::format("These columns of {} have types that cannot be read: {}.", path_.string(),
                             fmt::join(names, ", "))};
     }
 
@@ -88,7 +88,7 @@ class ArrowRows final : public reading::TableRows {
     std::vector<bool> used_;
     std::string header_;
     std::size_t batch_ = 0;
-    std::uint64_t row_ = 0; ///< the next one of that batch
+    std::uint64_t row_ = 0; ///< the next row in that batch
     std::uint64_t rows_done_ = 0;
 };
 

@@ -12,9 +12,9 @@
 
 namespace rekindle::market::arrow {
 
-/// `used` are the positions (from 0) of the columns whose values are needed, or nothing if all are; the
-/// others are empty. `hasher` receives the names of the columns and the rows as text, so that equal tables
-/// have equal hashes, however they are divided into batches. `path` names the table in notes.
+/// `used` lists the positions (from 0) of the columns whose values are needed; without it all are needed. The
+/// others stay empty. `hasher` receives the column names and the rows as text, so equal tables have equal
+/// hashes, however they are divided into batches. `path` names the table in notes.
 std::unique_ptr<reading::TableRows> read_arrow(std::filesystem::path path, ArrowTable table, Hasher& hasher,
                                                std::span<const int> used);
 

@@ -45,7 +45,7 @@ void require_batch(const ArrowArray& array, const ArrowSchema& schema) {
                                     schema.n_children));
     if (array.null_count != 0 && array.n_buffers > 0 && array.buffers != nullptr &&
         array.buffers[0] != nullptr)
-        throw usage_error("rows of the table are null as a whole").expected("rows with values");
+        throw usage_error("whole rows of the table are null").expected("rows with values");
 }
 
 arrow::Batch checked_batch(Owned<ArrowArray> array, const ArrowSchema& schema,
@@ -78,8 +78,8 @@ void add_batch(ArrowTable::Content& content, Owned<ArrowArray> array) {
     content.batches.push_back(std::move(batch));
 }
 
-/// pandas passes an index without a name as a column. If it holds times, they are those of the bars;
-/// otherwise it holds numbers of rows.
+/// pandas passes an unnamed index as a column. If that holds times, they are the times of the bars; otherwise
+/// it holds row numbers.
 std::string column_name(const ArrowSchema& column) {
     const std::string name = column.name != nullptr ? column.name : "";
     if (name != "__index_level_0__")
@@ -96,7 +96,7 @@ std::shared_ptr<ArrowTable::Content> content_with(Owned<ArrowSchema> schema) {
     return content;
 }
 
-/// Throws what the stream says about its failure.
+/// Throws the error that the stream reports.
 void require_success(int status, Owned<ArrowArrayStream>& stream) {
     if (status == 0)
         return;

@@ -74,7 +74,7 @@ std::optional<int> take_number(std::string_view& text) {
     return value;
 }
 
-/// "d:19,4" has 128 bits; "d:9,4,32" says how many it has.
+/// "d:19,4" has 128 bits; "d:9,4,32" states its width.
 Type parse_decimal(std::string_view format) {
     std::string_view numbers = format.substr(2);
     const auto precision = take_number(numbers), scale = take_number(numbers);

@@ -19,7 +19,7 @@ enum class Kind {
     time_of_day, ///< in 1/per_second seconds
     timestamp,   ///< in 1/per_second seconds
     text,        ///< positions in one buffer
-    text_views,  ///< 16 bytes for each value: the text, or where it is
+    text_views,  ///< 16 bytes per value: the text itself, or where it is
     other,       ///< lists, structures and everything else whose values are not read
 };
 
@@ -28,15 +28,15 @@ struct Type {
     int width = 0; ///< bytes of a value, or of a position for Kind::text; 0 if values have no fixed width
     std::int64_t per_second = 1;
     std::int64_t per_day = 1;
-    bool has_zone = false; ///< of timestamps: they are instants
-    int scale = 0;         ///< of decimals
+    bool has_zone = false; ///< for timestamps: they are instants
+    int scale = 0;         ///< for decimals
 
     bool is_integer() const noexcept {
         return kind == Kind::signed_integer || kind == Kind::unsigned_integer;
     }
 };
 
-/// An unknown format gives Kind::other.
+/// Returns Kind::other for an unknown format.
 Type parse_format(std::string_view format);
 
 } // namespace rekindle::market::arrow
