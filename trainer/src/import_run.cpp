@@ -56,8 +56,8 @@ ImportedModel read_network(const fs::path& path) {
     return imported;
 }
 
-/// The original has 14 features of the session and ten for each look-back, which it skips when there are too
-/// few sessions for it.
+/// The original computes 14 features of the session and ten for each look-back, but skips look-backs for
+/// which there are too few sessions.
 std::vector<std::string> original_features(std::size_t inputs, const std::string& path) {
     std::vector<std::string> names;
     for (const market::SessionFeature& feature : market::session_feature_table())
@@ -95,13 +95,13 @@ TrainConfig original_config(ImportOptions& options, const ModelFile& file) {
     return config;
 }
 
-/// A verdict on rows that the network may have been trained on never says that it has an edge.
+/// Removes the edge from the verdict, because the network may have been trained on these rows.
 Evaluation without_edge(Evaluation evaluation) {
     if (evaluation.has_edge) {
         evaluation.has_edge = false;
         evaluation.verdict = {"Edge unknown",
                               "the scores are better than the baseline, on rows that the network may have "
-                              "learned",
+                              "been trained on",
                               evaluation.verdict.text()};
     }
     evaluation.verdict.details +=

@@ -217,31 +217,33 @@ void warn_of_options_without_effect(const TrainConfig& config, const std::set<st
     }
 }
 
-/// Scaling and inputs of several instruments belong to the data that the model was trained on.
+/// Training does not continue with several instruments: their scaling and inputs belong to the data that the
+/// model was trained on.
 void refuse_several_instruments(const UsableModel& start, const TrainConfig& config) {
     if (start.stored.instruments.empty() && config.several_instruments == SeveralInstruments::no)
         return;
-    throw usage_error("training cannot continue from a model with bars of several instruments")
+    throw usage_error("training cannot continue if the model or the data has bars of several instruments")
         .at(config.model)
         .expected("a network description, or a model and bars of one instrument")
         .hint("Train a new model on all bars.");
 }
 
-/// Says from what training continues, and what to keep in mind. Throws Error (usage) if the data does not
-/// fit the model.
+/// Says what training continues from, and what is in doubt. Throws Error (usage) if the data does not fit the
+/// model.
 void compare_with_start(const UsableModel& start, const TrainConfig& config, const MarketData& data,
                         ProgressSink& progress) {
     progress.info(fmt::format("training continues from the weights of {}, with its features, scaling and "
                               "target, and with a new optimizer",
                               config.model));
     std::vector<std::string> doubts;
-    constexpr bool other_instrument = true; // training on another one is a purpose of continuing
+    constexpr bool other_instrument = true; // training may continue on another instrument on purpose
     require_matching_data(start, data, config.model, other_instrument, doubts);
     for (const std::string& doubt : doubts)
         progress.warning(doubt);
 }
 
-/// The data of the model ended with the last close that it records.
+/// Warns unless all validation rows are later than the model's data, which ended with the last close that the
+/// model records.
 void warn_of_rows_seen_before(const UsableModel& start, const Dataset& set, ProgressSink& progress) {
     const std::int32_t first = set.matrix.dates[set.split.validation_begin];
     const auto& instrument = start.stored.instrument;
@@ -249,7 +251,7 @@ void warn_of_rows_seen_before(const UsableModel& start, const Dataset& set, Prog
         return;
     progress.warning(fmt::format(
         "the validation rows begin on {}, and the data that the model was trained on {}: the scores below "
-        "are those of rows that it may have learned",
+        "may be those of rows that it was trained on",
         market::format_date(first),
         instrument && !instrument->closes.empty()
             ? "ends on " + market::format_date(instrument->closes.back().date)

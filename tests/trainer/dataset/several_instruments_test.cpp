@@ -1,5 +1,5 @@
-/// One data set of several instruments: each keeps the rows that it has alone, all are split at one time, and
-/// nothing depends on how the files are arranged.
+/// One data set of several instruments: each keeps the rows that it has on its own, all are split at one
+/// time, and the arrangement of the files does not matter.
 
 #include "../run_fixture.h"
 
@@ -15,8 +15,7 @@ namespace {
 
 using namespace fixtures;
 
-/// Daily lines with a column for the instrument, cut off after `limit` sessions and priced at `factor` times
-/// the usual level.
+/// Daily lines with a column that names the instrument.
 std::vector<std::string> lines_of(const std::string& name, std::uint64_t seed, int sessions) {
     auto lines = daily_lines(sessions, seed);
     for (std::string& line : lines)
@@ -73,7 +72,7 @@ class SeveralInstrumentsTest : public RunTest {
     }
 };
 
-/// Bars of so many minutes on two days, in UTC.
+/// Bars of this many minutes on two days, in UTC.
 std::vector<std::string> intraday_lines(int minutes) {
     std::vector<std::string> lines{"timestamp,open,high,low,close,volume"};
     for (const int day : {14, 15})
@@ -132,7 +131,7 @@ TEST_F(SeveralInstrumentsTest, AColumnWithTheInstrumentEqualsTwoFiles) {
     }
 }
 
-/// Every row that is known at some time is bit-identical when all files end at that time.
+/// Every row that is known at a time is bit-identical if all files end at that time.
 TEST_F(SeveralInstrumentsTest, NoRowSeesTheFutureOfAnyInstrument) {
     const auto whole = rows(of({"joint.csv"}));
     for (const int sessions : {70, 81, 109}) {
@@ -346,7 +345,7 @@ TEST_F(SeveralInstrumentsTest, WrongUseIsExplained) {
     config.features = {"calendar"};
     config.train_split = 0.5;
     const std::string after = error_of([&] { build(config); });
-    EXPECT_TRUE(contains(after, "FFF: only 0 rows can be trained on, before the split at")) << after;
+    EXPECT_TRUE(contains(after, "FFF: only 0 rows before the split at")) << after;
     EXPECT_TRUE(contains(after, "--scale-by all")) << after;
     config.scale_by = ScaleBy::all;
     EXPECT_EQ(build(config).instruments[1].training_rows, 0u);

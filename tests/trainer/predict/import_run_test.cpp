@@ -61,7 +61,7 @@ TEST_F(ImportRunTest, BareWeightsPredictWhatTheirRunPredicts) {
     }
 }
 
-/// Other features than the original's 54, which only their names tell.
+/// Features other than the original's 54: only their names identify them.
 TEST_F(ImportRunTest, NamesInTheFileAreUsed) {
     TrainConfig settings = original();
     settings.features = {"gap", "calendar"};
@@ -106,7 +106,7 @@ TEST_F(ImportRunTest, TrainingContinuesFromImportedWeights) {
     EXPECT_EQ(stored.at("compat"), "original");
 }
 
-/// New bars would give another scaler and another unit of the target; the network knows its own.
+/// New bars would give another scaler and another unit of the target; the network keeps its own.
 TEST_F(ImportRunTest, ContinuedTrainingKeepsScalerAndUnitOfTheTarget) {
     TrainConfig settings = config();
     settings.features = {"session", "calendar"};
@@ -133,13 +133,13 @@ TEST_F(ImportRunTest, ContinuedTrainingWarnsOfRowsThatTheModelKnows) {
     next.model = trained.string();
     Messages messages;
     train(next, {}, messages, CancellationToken());
-    EXPECT_THAT(messages.text, HasSubstr("rows that it may have learned"));
+    EXPECT_THAT(messages.text, HasSubstr("may be those of rows that it was trained on"));
 
     auto longer = daily_lines(800); // the first 120 sessions are those of the model
     write_lines(bars(), longer);
     messages.text.clear();
     train(next, {}, messages, CancellationToken());
-    EXPECT_THAT(messages.text, Not(HasSubstr("rows that it may have learned")));
+    EXPECT_THAT(messages.text, Not(HasSubstr("may be those of rows that it was trained on")));
 }
 
 TEST_F(ImportRunTest, SettingsThatContradictTheModelAreRefused) {

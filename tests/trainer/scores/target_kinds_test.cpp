@@ -1,4 +1,4 @@
-/// What runs with each kind of target say about themselves.
+/// What a run says about itself for each kind of target.
 
 #include "../run_fixture.h"
 

@@ -39,11 +39,11 @@ class Choices {
         to_json(config_, config);
     }
     bool chosen(const Setting& setting) const { return chosen_.contains(setting.key()); }
-    /// The value in force is `word`, wherever it comes from; for "", the user set it.
+    /// Whether the value in force is `word`, wherever it comes from; for "", whether the user set it.
     bool is(const Setting& setting, std::string_view word) const {
         return word.empty() ? chosen(setting) : holds_word(config_.at(setting.key()), word);
     }
-    /// The setting that the value of another one, which was not given, comes from.
+    /// Names the setting that implied the value of this one, which the user did not give.
     std::string_view origin_of(const Setting& setting) const {
         const bool implied =
             setting.name == "clock" && !chosen(setting) && holds_word(config_.at("compat"), "original");

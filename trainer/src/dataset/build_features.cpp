@@ -19,8 +19,8 @@ namespace {
 
 /// Which of the requested features are computed.
 struct FeatureSet {
-    std::size_t longest_look_back = 0; ///< of features of sessions
-    bool vix = true;                   ///< of features of bars
+    std::size_t longest_look_back = 0; ///< for features of sessions
+    bool vix = true;                   ///< for features of bars
 };
 
 bool any_vix(const MarketData& data) {
@@ -33,7 +33,7 @@ bool any_session_vix(const MarketData& data) {
                        [](const market::SessionSummary& session) { return !std::isnan(session.vix); });
 }
 
-/// The feature sets to try, the one with all features first. Each next one omits the features that cost the
+/// The feature sets to try. The first has all features; each later one also omits the features that cost the
 /// most rows.
 std::vector<FeatureSet> feature_sets(const TrainConfig& config, std::span<const MarketData> markets) {
     std::vector<FeatureSet> sets;
@@ -80,7 +80,7 @@ bool any_volume(const MarketData& data) {
                        [](const market::SessionSummary& session) { return session.total_volume > 0; });
 }
 
-/// Otherwise a model's volume features would be computed from prices.
+/// Without this check, a model's volume features would be computed from prices.
 void require_volume_for(std::span<const std::string> names, const MarketData& data) {
     if (any_volume(data))
         return;
@@ -129,7 +129,7 @@ void note_omitted_features(const FeatureSet& set, const std::vector<FeatureSet>&
     for (const FeatureSet& longer : sets)
         if (longer.longest_look_back > set.longest_look_back)
             notes.push_back(fmt::format(
-                "the features over {} are omitted: of {} they would leave too few rows to train on",
+                "the features over {} are omitted: with {}, they would leave too few rows to train on",
                 counted(static_cast<std::int64_t>(longer.longest_look_back), "session"),
                 counted(sessions, "session")));
 }
@@ -163,7 +163,7 @@ void check_groups(const TrainConfig& config, const MarketData& data) {
     require_vix(config, data);
 }
 
-/// Calls `call` and names the instrument in an error that says nothing about where it went wrong.
+/// Calls `call`. An error that does not say where it occurred gets the name of the instrument.
 template <class Call>
 auto naming_instrument(const MarketData& data, Call call) {
     try {
@@ -192,8 +192,8 @@ void keep_columns(market::FeatureMatrix& matrix, const std::vector<std::string>&
     matrix.names = names;
 }
 
-/// Removes the columns that an instrument does not have from all of them, with a note. Throws Error (usage)
-/// if none is left.
+/// Removes from all instruments the columns that any of them lacks, with a note. Throws Error (usage) if no
+/// column is left.
 void keep_common_columns(std::vector<market::FeatureMatrix>& matrices, std::span<const MarketData> markets) {
     std::vector<std::string> common, omitted;
     for (const market::FeatureMatrix& matrix : matrices)
@@ -266,7 +266,7 @@ std::vector<market::FeatureMatrix> build_features(const TrainConfig& config,
                                                   const Workspace& workspace) {
     return features_with_enough_rows(config, markets, pool, workspace,
                                      [](std::size_t, const market::FeatureMatrix& matrix) {
-                                         // the last one has no outcome yet
+                                         // the last row has no outcome yet
                                          return matrix.rows() > min_training_rows;
                                      });
 }

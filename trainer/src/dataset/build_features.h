@@ -1,5 +1,5 @@
 #pragma once
-/// The features of the instruments of a job.
+/// Computes the features of a job's instruments.
 
 #include <rekindle/trainer/dataset.h>
 
@@ -9,11 +9,11 @@
 
 namespace rekindle::trainer {
 
-/// Fewer rows are too few to train on.
+/// Training needs at least this many rows.
 inline constexpr std::size_t min_training_rows = 10;
 
-/// Rows omitted before the split, and those that they must cover; --compat original keeps the original's
-/// leaks.
+/// The number of rows omitted before the split, and the number that they must cover. --compat original keeps
+/// the leaks of the original system.
 std::size_t purge_of(const TrainConfig& config);
 std::size_t purged_horizon(const TrainConfig& config, std::size_t horizon);
 
@@ -21,9 +21,9 @@ std::size_t purged_horizon(const TrainConfig& config, std::size_t horizon);
 bool per_bar(const TrainConfig& config);
 
 /// One matrix per instrument, all with the same columns: the requested features, without those that cost too
-/// many rows and those that an instrument does not have. Tries the feature sets from the largest on and takes
-/// the first for which enough(instrument, matrix) is true for every instrument, else the last. `enough` is
-/// called once for each instrument and set.
+/// many rows and those that an instrument lacks. Tries the feature sets from the largest on and takes the
+/// first for which enough(instrument, matrix) is true for every instrument, otherwise the last. Calls
+/// `enough` once for each instrument and set.
 std::vector<market::FeatureMatrix>
 features_with_enough_rows(const TrainConfig& config, std::span<const MarketData> markets, ThreadPool& pool,
                           const Workspace& workspace,

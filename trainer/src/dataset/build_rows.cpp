@@ -17,7 +17,8 @@ namespace rekindle::trainer {
 
 namespace {
 
-/// Several instruments are split at one time, which a single instrument does not decide.
+/// Whether an instrument has enough rows. Several instruments are split at one time, so only a single one
+/// must also have enough rows for its split.
 bool enough_rows(std::size_t rows, const TrainConfig& config, const market::TargetSpec& spec) {
     const bool splits_alone = config.several_instruments == SeveralInstruments::no;
     return rows >= min_training_rows &&
@@ -26,7 +27,7 @@ bool enough_rows(std::size_t rows, const TrainConfig& config, const market::Targ
                                                   purged_horizon(config, spec.horizon())));
 }
 
-/// How many more rows are needed, or nothing when no number of rows would be enough.
+/// How many more rows are needed; nothing if no number of rows would be enough.
 std::optional<std::size_t> rows_missing(std::size_t rows, const TrainConfig& config,
                                         const market::TargetSpec& spec) {
     constexpr std::size_t most = 1'000'000;
@@ -44,7 +45,7 @@ std::string_view reason_of_flat(const TargetMeaning& meaning) {
                                  : "the price did not move, so there is no direction to learn";
 }
 
-/// Throws Error (usage) if the instrument has too few rows. `notes` are those of its features.
+/// Throws Error (usage) if the instrument has too few rows. `notes` are the notes of its features.
 void require_rows(const market::Targets& targets, const std::vector<std::string>& notes,
                   const TrainConfig& config, const market::TargetSpec& spec, const MarketData& data) {
     const std::size_t usable = targets.usable_rows();
@@ -65,8 +66,7 @@ void require_rows(const market::Targets& targets, const std::vector<std::string>
                             counted(static_cast<std::int64_t>(targets.flat), "row has", "rows have"),
                             reason_of_flat(target_meaning(config)));
     if (!data.instrument.empty())
-        hint +=
-            " Give more data of the instrument, or leave it out: --contract takes the names of the others.";
+        hint += " Give more data for the instrument, or leave it out by naming the others with --contract.";
     for (const std::string& note : notes)
         hint += "\n  " + note;
     throw usage_error(fmt::format("only {} with all features and a known outcome {} left from {}",
@@ -96,11 +96,9 @@ void note_missing_targets(const market::Targets& targets, const TargetMeaning& m
                                   counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are"),
                                   reason_of_flat(meaning)));
     if (targets.no_past > 0)
-        progress.info(
-            fmt::format("{} omitted: fewer than {} earlier returns are known, from which the barriers "
-                        "follow",
-                        counted(static_cast<std::int64_t>(targets.no_past), "row is", "rows are"),
-                        market::TargetSpec::trailing_returns));
+        progress.info(fmt::format("{} omitted: the barriers need {} earlier returns",
+                                  counted(static_cast<std::int64_t>(targets.no_past), "row is", "rows are"),
+                                  market::TargetSpec::trailing_returns));
 }
 } // namespace
 

@@ -47,7 +47,7 @@ double std_of(std::span<const float> values) {
     return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// What a row is, as the target's name calls it.
+/// The word for a row in the target's name.
 const char* row_word(const TargetMeaning& meaning) {
     return meaning.per_bar ? "bar" : meaning.weekly ? "week" : "session";
 }
@@ -323,7 +323,7 @@ void from_json(const nlohmann::ordered_json& json, TargetMeaning& m) {
     m.per_bar = json.at("per_bar");
     m.weekly = json.value("weekly", false);                  // older runs did not record it
     m.across_sessions = json.value("across_sessions", true); // older runs did not record it
-    m.dead_band = json.value("dead_band", 0.0);              // older runs have none of these three
+    m.dead_band = json.value("dead_band", 0.0);              // older runs did not record these three
     m.barrier_width = json.value("barrier_width", 1.0);
     m.center = json.value("center", 0.0);
     m.scale = json.at("scale");

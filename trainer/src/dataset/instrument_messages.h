@@ -10,15 +10,15 @@
 
 namespace rekindle::trainer {
 
-/// Collects the messages of one instrument after another. Progress is passed on; the ends of stages are not,
-/// because the caller reports the stage of all instruments.
+/// Collects the messages about one instrument after another. Passes progress on, but not the ends of stages,
+/// because the caller reports the stage for all instruments.
 class InstrumentMessages final : public ProgressSink {
   public:
     explicit InstrumentMessages(ProgressSink& next) : next_(next) {}
 
     /// The following messages are about this instrument; "" if there is only one.
     void begin(const std::string& instrument);
-    /// Passes on each distinct message, with the instruments that it is about in front.
+    /// Passes on each distinct message, preceded by the instruments that it is about.
     void report();
 
     void log(LogLevel level, std::string_view message) override;

@@ -28,8 +28,8 @@ std::string hours_text(const market::Instrument::Hours& hours) {
     return market::format_minute(hours.open) + "-" + market::format_minute(hours.close);
 }
 
-/// The instrument's hours in local time of another zone; empty if they pass midnight there, or if the
-/// distance between the zones changes over the year.
+/// The instrument's hours in the local time of another zone; nothing if they would pass midnight there, or if
+/// the time difference changes over the year.
 std::optional<market::SessionRules> rules_in(const market::Instrument& instrument, const std::string& zone) {
     constexpr int noon = 12 * 60, day = 24 * 60;
     market::SessionRules rules = instrument.session_rules();
@@ -46,7 +46,7 @@ std::optional<market::SessionRules> rules_in(const market::Instrument& instrumen
     return within_day ? std::optional(rules) : std::nullopt;
 }
 
-/// Sets the keys that are not in `given` to the rules.
+/// Sets the keys that are not in `given` to the values of the rules.
 void set_hours(const market::Instrument& instrument, const market::SessionRules& rules, TrainConfig& config,
                std::set<std::string>& given) {
     const auto set = [&](const char* key, auto& value, auto own_value) {
@@ -61,7 +61,7 @@ void set_hours(const market::Instrument& instrument, const market::SessionRules&
         set("regular_hours", config.regular_hours, hours_text({rules.rth_open, rules.rth_close}));
 }
 
-/// Whether the day and the regular hours are those that the configuration has without the instrument.
+/// Whether the configuration would have the same day and regular hours without the instrument.
 bool same_hours(const market::Instrument& instrument, const market::SessionRules& rules,
                 const TrainConfig& config) {
     market::SessionRules usual = market::usual_session_rules(config.zone);
@@ -77,7 +77,7 @@ std::string hours_words(const market::Instrument& instrument, const market::Sess
                        rules.zone, instrument.weekends ? ", on all seven days" : "");
 }
 
-/// The instrument that the names of contracts or, where there are none, of files show.
+/// The instrument that the names of the contracts imply, or those of the files if no contract has a name.
 const market::Instrument* find_instrument(const TrainConfig& config, const market::InstrumentTable& table) {
     const market::ReadOptions options = read_options(config, {});
     const std::vector<std::string> contracts = market::first_contracts(options);

@@ -22,7 +22,7 @@ std::vector<Times> known_times(const std::vector<market::LabeledRows>& parts) {
     return known;
 }
 
-/// Throws Error (usage) unless both sets have rows, and every instrument enough to fit its scaling.
+/// Throws Error (usage) unless both sets have rows and every instrument has enough to fit its scaling.
 void require_both_sets(const TrainConfig& config, std::span<const MarketData> markets,
                        const market::CommonSplit& split) {
     const std::string border = market::format_civil(split.border) + " UTC";
@@ -32,24 +32,24 @@ void require_both_sets(const TrainConfig& config, std::span<const MarketData> ma
         train += rows;
         validation += split.parts[i].validation().size();
         if (config.scale_by == ScaleBy::instrument && rows < min_training_rows)
-            throw usage_error(fmt::format("only {} can be trained on, before the split at {}",
-                                          counted(rows, "row"), border))
+            throw usage_error(
+                fmt::format("only {} before the split at {} can be trained on", counted(rows, "row"), border))
                 .at(markets[i].instrument)
                 .expected(
                     fmt::format("at least {}, to fit the scaling of each instrument", min_training_rows))
-                .hint("Leave the instrument out (--contract takes the names of the others), train on more of "
+                .hint("Leave the instrument out (name the others with --contract), train on more of "
                       "the data (--train-split), or use --scale-by all.");
     }
     if (train >= min_training_rows && validation > 0)
         return;
-    throw usage_error(fmt::format("{} to train on and {} to validate with are left by the split at {}",
-                                  counted(train, "row"), counted(validation, "row"), border))
+    throw usage_error(fmt::format("the split at {} leaves {} to train on and {} to validate with", border,
+                                  counted(train, "row"), counted(validation, "row")))
         .expected(fmt::format("at least {} and 1", min_training_rows))
         .hint("Use more data, or another --train-split, --purge or --embargo.");
 }
 
-/// The places of the training rows, then of the rows that neither set uses, then of the validation rows; the
-/// split counts them.
+/// The places of the training rows, then of the rows that neither set uses, then of the validation rows.
+/// `split` receives the number of each.
 ScratchArray<market::RowPlace> order_rows(const std::vector<Times>& known, const market::CommonSplit& common,
                                           const Workspace& workspace, market::Split& split) {
     std::vector<market::RowRange> train, between, validation;
@@ -89,7 +89,8 @@ ScratchArray<float> with_one_hot(const ScratchArray<float>& inputs, const market
     return result;
 }
 
-/// The shares of rises and the scales of the targets, of all training rows and of each instrument's.
+/// Computes the shares of rises and the scales of the targets, over all training rows and over those of each
+/// instrument.
 void describe_targets(const TrainConfig& config, const std::vector<market::LabeledRows>& parts,
                       const market::CommonSplit& split, Dataset& set) {
     const auto train = std::span<const float>(set.targets.values).first(set.split.train_end);

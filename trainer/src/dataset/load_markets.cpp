@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The tick of this instrument: "ES=0.25,NQ=0.25" gives ES "0.25" and others "auto"; without a name, the tick
-/// is that of all instruments.
+/// The tick of this instrument: "ES=0.25,NQ=0.25" gives ES "0.25" and others "auto". A setting without a name
+/// is the tick of all instruments.
 std::string tick_of(const std::string& setting, const std::string& instrument) {
     if (setting.find('=') == std::string::npos)
         return setting;
@@ -34,7 +34,7 @@ std::string tick_of(const std::string& setting, const std::string& instrument) {
     return "auto";
 }
 
-/// Throws Error (usage) unless every name in --tick NAME=SIZE,… is an instrument's.
+/// Throws Error (usage) unless every name in --tick NAME=SIZE,… belongs to an instrument.
 void check_tick_names(const std::string& setting, const std::vector<market::InstrumentFiles>& instruments) {
     if (setting.find('=') == std::string::npos)
         return;
@@ -78,13 +78,13 @@ MarketData load_instrument(const TrainConfig& config, const market::InstrumentFi
         Error named = usage_error(fmt::format("{}: {}", instrument.name, error.message()));
         named.at(error.where()).expected(error.expectation());
         named.hint(error.advice().empty()
-                       ? "Each instrument is read on its own; --contract NAME,NAME uses some of them."
+                       ? "Each instrument is read on its own; --contract NAME,NAME selects some of them."
                        : error.advice());
         throw named;
     }
 }
 
-/// Rows of one model must be as long for one instrument as for another.
+/// Throws Error (usage) unless all instruments have bars of one length: a row must mean the same for each.
 void require_same_bar_length(const std::vector<MarketData>& markets) {
     const MarketData& first = markets.front();
     const auto length = market::BarLength::of(first.read.report.spacing);
@@ -186,7 +186,7 @@ std::vector<market::RejectedRow> rejected_rows(std::span<const MarketData> marke
         rows.insert(rows.end(), data.read.rejected.begin(), data.read.rejected.end());
     if (markets.size() == 1)
         return rows;
-    // A row without a contract is rejected for each instrument in its file.
+    // A row without a contract was rejected once for each instrument in its file.
     const auto place = [](const market::RejectedRow& row) {
         return std::tie(row.file, row.line, row.column);
     };

@@ -26,7 +26,7 @@ Error unknown_instrument(const StoredModel& model, const std::string& name) {
                              : "the network has an input for each instrument";
     return usage_error(fmt::format("the model was not trained on {}, and {}", name, reason))
         .expected(fmt::format("bars of {}", fmt::join(names, ", ")))
-        .hint("--contract takes the names of the instruments to predict. A model that was trained with "
+        .hint("Name the instruments to predict with --contract. A model that was trained with "
               "--scale-by all and --instrument-input none predicts others, too.");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// A model of several instruments, as it predicts one of them.
+/// A model of several instruments as a model of one of them, for prediction.
 
 #include "usable_model.h"
 
@@ -13,17 +13,17 @@
 namespace rekindle::trainer {
 
 struct InstrumentModel {
-    UsableModel model;                    ///< with the scaler, scale, tick and scores of the instrument
+    UsableModel model;                    ///< with the scaler, scale, tick and scores of this instrument
     std::vector<float> instrument_inputs; ///< the network's inputs after the features
 };
 
-/// Throws Error (usage) if the model was not trained on the instrument of the data and depends on it, or if
-/// the stored parts do not fit together; `path` is the model's. A model of one instrument is returned as it
-/// is.
+/// Throws Error (usage) if the model depends on the instrument and was not trained on the one in the data, or
+/// if the stored parts do not fit together; `path` is the model's. Returns a model of one instrument
+/// unchanged.
 InstrumentModel model_of_instrument(const UsableModel& model, const MarketData& data,
                                     const std::filesystem::path& path);
 
-/// --tick of each instrument whose prices had no tick in training, so that its profiles have the same bins.
+/// The --tick of each instrument whose prices had no tick in training, so that its profiles keep their bins.
 std::map<std::string, std::string> stored_ticks(const StoredModel& model);
 
 } // namespace rekindle::trainer

@@ -18,16 +18,16 @@ using Json = nlohmann::ordered_json;
 
 const char* hint_for(const std::string& key) {
     if (key == "zone")
-        return "--zone is where the model's sessions are cut. If the timestamps of the file are in another "
-               "zone, say so with --clock exchange --stamp-zone ZONE.";
+        return "--zone is the zone of the model's sessions. If the timestamps of the file are in another "
+               "zone, name it with --clock exchange --stamp-zone ZONE.";
     if (key == "clock")
-        return "With raw labels, sessions are other bars than with times. Omit the option, or train a model "
+        return "With raw labels, sessions hold other bars than with times. Omit the option, or train a model "
                "with this setting.";
     return "Omit the option, or train a model with this setting.";
 }
 
-/// Only raw labels among the clocks change the meaning, and session times may be the same although they are
-/// written in another way.
+/// Among the clocks, only raw labels change the meaning. Session times may mean the same although they are
+/// written differently.
 bool changes_meaning(const Setting& setting, const TrainConfig& own, const TrainConfig& changed) {
     market::SessionRules rules = session_rules(changed), own_rules = session_rules(own);
     rules.day_start_assumed = own_rules.day_start_assumed;

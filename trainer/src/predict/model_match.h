@@ -17,9 +17,9 @@ namespace rekindle::trainer {
 void refuse_other_meaning(const Setting& setting, const TrainConfig& own, const TrainConfig& changed,
                           const std::filesystem::path& model);
 
-/// Throws Error (usage) if the data has bars of another length, another instrument (unless it is allowed) or
-/// another tick than the data that the model was trained on. Adds a sentence to `notes` for everything that
-/// cannot be compared or is in doubt.
+/// Throws Error (usage) if the data has bars of another length, another instrument (unless that is allowed)
+/// or another tick than the data that the model was trained on. Adds a sentence to `notes` for each property
+/// that cannot be compared or is in doubt.
 void require_matching_data(const UsableModel& model, const MarketData& data,
                            const std::filesystem::path& path, bool other_instrument,
                            std::vector<std::string>& notes);

@@ -35,8 +35,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array keys_of_hours{"zone", "day_start", "regular_hours"};
 
-/// Removes zone and hours from the keys that the user gave if the sessions are the model's, written in
-/// another zone. The zone may also be that of the timestamps.
+/// Removes zone and hours from the keys that the user gave if they describe the model's own sessions in
+/// another zone. That zone may also be the zone of the timestamps.
 std::set<std::string> without_same_hours(const PredictOptions& options, TrainConfig& config) {
     std::set<std::string> given = options.given;
     TrainConfig changed = config;
@@ -278,7 +278,7 @@ struct ModelOnData {
     UsableModel model;                    ///< of the instrument
     std::vector<float> instrument_inputs; ///< as in InstrumentModel
     market::FeatureMatrix matrix;
-    Prediction prediction; ///< with what the checks found
+    Prediction prediction; ///< already holds what the checks found
 
     ModelOnData(ModelAndBars& all, const MarketData& data, const PredictOptions& options);
     const TargetMeaning& meaning() const { return model.stored.meaning; }
@@ -323,7 +323,7 @@ ModelOnData::ModelOnData(ModelAndBars& all, const MarketData& own, const Predict
                             workspace_of(all.config, all.columns.path().parent_path()), options.model);
 }
 
-/// Adds the inputs to each row of features.
+/// Appends the instrument's inputs to each row of features.
 std::vector<float> with_instrument(std::span<const float> features, std::size_t columns,
                                    const std::vector<float>& instrument_inputs) {
     std::vector<float> inputs;
@@ -400,7 +400,7 @@ std::vector<Prediction> predict_read_bars(const PredictOptions& options, Progres
 const MarketData& only_instrument(const ModelAndBars& all, const PredictOptions& options) {
     if (all.model.stored.instruments.empty())
         return all.markets.front();
-    throw usage_error("the model is one of several instruments, and --all writes predictions of one")
+    throw usage_error("the model covers several instruments, but --all writes the predictions of one")
         .at(options.model.string())
         .hint("Omit --all to predict the next session of each.");
 }
@@ -416,7 +416,7 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation, const BarReader& read_bars) {
     auto predictions = predict_read_bars(options, progress, cancellation, read_bars);
     if (!predictions.front().name.empty())
-        throw usage_error("the model is one of several instruments").at(options.model.string());
+        throw usage_error("the model covers several instruments").at(options.model.string());
     return std::move(predictions.front());
 }
 

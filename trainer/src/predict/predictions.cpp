@@ -40,7 +40,7 @@ std::string instant_text(std::int64_t seconds, bool utc) {
 } // namespace
 
 void WordColumn::add(std::string_view word) {
-    // The last word first: rows of the same network and window follow one another.
+    // Tries the last word first, because rows of the same network and window follow one another.
     const std::size_t last = indices.empty() ? 0 : indices.back();
     if (!indices.empty() && words[last] == word) {
         indices.push_back(indices.back());

@@ -82,7 +82,7 @@ Json rolls_json(const MarketData& data) {
     return list;
 }
 
-/// What was read for one instrument and what identifies it.
+/// What was read for one instrument, and what identifies the instrument.
 Json market_json(const MarketData& data) {
     Json instrument;
     to_json(instrument, instrument_of(data));

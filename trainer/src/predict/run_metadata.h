@@ -38,7 +38,7 @@ nlohmann::ordered_json reusable_metadata(const TrainedRun& run);
 /// What a model of several instruments knows about one of them.
 struct StoredInstrument {
     std::string name;
-    market::Scaler scaler; ///< with ScaleBy::instrument; otherwise without features
+    market::Scaler scaler; ///< has features only with ScaleBy::instrument
     double target_scale = 1;
     double target_center = 0;
     double training_share_up = 0;
@@ -46,7 +46,7 @@ struct StoredInstrument {
     double profile_bin = 0; ///< points, if prices have no tick
     market::BarLength bar_length;
     Instrument identity;
-    Evaluation evaluation; ///< of its validation rows; without rows if it has none
+    Evaluation evaluation; ///< on its validation rows; has no rows if there are none
 };
 
 /// The part of it that predict reads.
@@ -58,8 +58,9 @@ struct StoredModel {
     double tick = 0;        ///< points
     double profile_bin = 0; ///< points, if prices have no tick; older runs have none
     double training_share_up = 0;
-    TrainConfig config;                   ///< of the run
-    std::optional<Instrument> instrument; ///< of its data; older runs and several instruments have none
+    TrainConfig config; ///< of the run
+    /// Of the run's data; older runs and runs on several instruments have none.
+    std::optional<Instrument> instrument;
     std::optional<market::BarLength> bar_length; ///< likewise
     std::optional<ForecastRecord> forecasts;     ///< likewise
     std::vector<StoredInstrument> instruments;   ///< with --several-instruments

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whether the file holds a network's description alone: JSON that is not a run's metadata.
+/// Whether the file only describes a network, without weights: it is JSON, but not the metadata of a run.
 bool describes_a_network(const fs::path& path) {
     const MappedFile file(path);
     return recognize(file.text().substr(0, 4096), path.filename().string()).kind == FileKind::json &&
@@ -60,7 +60,7 @@ TrainConfig continued_config(const TrainConfig& config, const std::set<std::stri
             update_from_json(one, changed);
             refuse_other_meaning(setting, own, changed, config.model);
             if (setting.part != SettingPart::model)
-                continue; // such as the clock of the new file
+                continue; // a setting of the new file, such as its clock
         }
         requested[key] = stored[key];
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// The trained network that --model names, when training continues from its weights.
+/// Loads the trained network that --model names, so that training continues from its weights.
 
 #include "usable_model.h"
 
@@ -12,17 +12,17 @@
 
 namespace rekindle::trainer {
 
-/// The model that config.model names, or nothing if that is empty or only describes a network. Throws Error
-/// (usage) as load_usable_model() does.
+/// The model that config.model names; nothing if it names none, or a file that only describes a network.
+/// Throws Error (usage) as load_usable_model() does.
 std::optional<UsableModel> start_model(const TrainConfig& config);
 
-/// The configuration with everything that decides what a row of the model means set to the model's own
-/// values, and the loss to the model's unless it is given. Throws Error (usage) naming the first key in
+/// The configuration with which training continues: the settings that decide what a row means have the
+/// model's values, and so does the loss unless the user gave it. Throws Error (usage) naming the first key in
 /// `given` that contradicts them.
 TrainConfig continued_config(const TrainConfig& config, const std::set<std::string>& given,
                              const UsableModel& start);
 
-/// What the data set has to keep of the model.
+/// The features, scaling and unit of the target that the data set takes from the model.
 ModelInputs inputs_of(const UsableModel& start);
 
 } // namespace rekindle::trainer

@@ -31,11 +31,11 @@ struct TrainedRun {
     const FitResult& fit;
     const std::optional<PopulationScores>& population; ///< with --population
     const Evaluation& evaluation; ///< of the best network's best epoch on the validation rows
-    const std::optional<ForecastRecord>& forecasts; ///< none of an imported network, whose training rows are
-                                                    ///< unknown
-    const std::vector<Evaluation>& by_instrument;   ///< evaluate_instruments()
-    const std::vector<double>& predicted;  ///< its predictions per validation row, unit of the target
-    const std::vector<std::string>& notes; ///< warnings and notes logged during the run
+    /// Empty for an imported network, whose training rows are unknown.
+    const std::optional<ForecastRecord>& forecasts;
+    const std::vector<Evaluation>& by_instrument; ///< evaluate_instruments()
+    const std::vector<double>& predicted;         ///< its predictions per validation row, unit of the target
+    const std::vector<std::string>& notes;        ///< warnings and notes logged during the run
     std::vector<StageTime> stages;
 };
 

@@ -96,10 +96,10 @@ UsableModel original_model(ImportedModel imported, const PredictOptions& options
             "the file holds no scaler, and without the one from its training the inputs mean nothing")
             .at(path)
             .hint(
-                "rekindle import-model FILE --data BARS computes one from the bars that it was trained on "
-                "and "
-                "writes a folder for --model. rekindle predict also takes a scaler with --scaler FILE "
-                "(docs/formats/scaler.md). For a file of rekindle train, give its run folder: --model RUN.");
+                "rekindle import-model FILE --data BARS fits one to the bars that the network was trained on "
+                "and writes a run folder for --model. rekindle predict also takes a scaler with --scaler "
+                "FILE (docs/formats/scaler.md). For a file of rekindle train, give its run folder: --model "
+                "RUN.");
     UsableModel model{{}, std::move(imported.file.parameters), {}, false, {}};
     model.stored.model = std::move(imported.file.model);
     if (model.stored.model.outputs() != 1)
@@ -157,8 +157,8 @@ UsableModel from_safetensors(const PredictOptions& options) {
     return original_model(import_tensors(std::move(file.tensors), options.model.string()), options);
 }
 
-/// The networks of population.safetensors, whose tensors have one more dimension: the network. Those that
-/// diverged in their first epoch are NaN and are left out.
+/// The networks of population.safetensors, whose tensors have one more dimension, for the network. Networks
+/// that diverged in their first epoch are NaN and are left out.
 std::vector<std::vector<mlp::NamedTensor>> networks_of(const fs::path& path,
                                                        const mlp::ModelDescription& model) {
     const SafeTensors file = read_safetensors(path);
@@ -196,7 +196,7 @@ void add_population(UsableModel& model, const fs::path& folder) {
     const fs::path metadata = folder / "best_model_metadata.json";
     const auto details = details_in(metadata);
     if (!details || !details->contains("population"))
-        throw usage_error("the run has the networks of a population, and its metadata does not say so")
+        throw usage_error("the run has the networks of a population, but its metadata does not say so")
             .at(metadata.string());
     from_json(details->at("population").at("mean_of_all"), model.stored.evaluation);
     model.networks = networks_of(path, model.stored.model);

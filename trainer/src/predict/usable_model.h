@@ -13,7 +13,7 @@ namespace rekindle::trainer {
 
 struct UsableModel {
     StoredModel stored;
-    std::vector<mlp::NamedTensor> parameters; ///< of a population, those of its best network
+    std::vector<mlp::NamedTensor> parameters; ///< for a population, those of its best network
     /// The networks of a population whose loss is finite; predictions are their mean. Empty for one network.
     std::vector<std::vector<mlp::NamedTensor>> networks;
     bool evaluated = true; ///< its validation scores are known

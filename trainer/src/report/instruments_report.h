@@ -5,7 +5,7 @@
 
 namespace rekindle::trainer {
 
-/// The section of the report about several instruments: their data and their scores.
+/// The report's section about several instruments: their data and their scores.
 ReportSection instruments_section(const TrainedRun& run);
 
 } // namespace rekindle::trainer

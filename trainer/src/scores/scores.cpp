@@ -126,7 +126,7 @@ double mean(std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// What is known about rises from the training rows, for each validation row.
+/// What the training rows say about rises, for each validation row.
 class TrainingShares {
   public:
     TrainingShares(double of_all, const EvaluationContext& context)
@@ -209,7 +209,7 @@ std::optional<Score> hit_rate(std::string name, std::span<const double> predicte
 
 /// The scores that compare the model with a linear one.
 struct LinearScores {
-    Score own;        ///< of the linear model itself, against the usual baseline
+    Score own;        ///< the score of the linear model itself, against the usual baseline
     Score against;    ///< the model's advantage over it: above the baseline when the model is better
     double model = 0; ///< the model's value of the score `own`
     const char* name = nullptr;
@@ -292,7 +292,7 @@ std::vector<double> squared_errors(std::span<const double> guess, std::span<cons
                    [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
 }
 
-/// The forecast that the decisive score compares with.
+/// The forecast that the decisive score compares the model with.
 struct Reference {
     std::vector<double> values; ///< per row
     const char* name;

@@ -19,9 +19,9 @@ namespace rekindle::trainer {
 enum class BadRows { error, skip };
 /// original means the rules of the system that Rekindle replaces.
 enum class Compat { none, original };
-/// Whether the bars are those of several instruments, and what makes contracts one of them.
+/// Whether the bars belong to several instruments, and which contracts then count as one.
 enum class SeveralInstruments { no, by_root, by_name };
-/// The rows on which features and returns are scaled.
+/// Which rows the scaling of features and returns is fitted to.
 enum class ScaleBy { instrument, all };
 /// What the network is told about the instrument of a row.
 enum class InstrumentInput { none, one_hot };

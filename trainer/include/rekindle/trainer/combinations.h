@@ -9,8 +9,8 @@
 
 namespace rekindle::trainer {
 
-/// Refuses combinations of settings in which one would have no effect (Setting::not_with), for a command of
-/// the program. `chosen` holds the keys that the user set. Throws Error (usage) naming both settings.
+/// For a command of the program, refuses combinations of settings in which one would have no effect
+/// (Setting::not_with). `chosen` holds the keys that the user set. Throws Error (usage) naming both settings.
 void check_combinations(std::string_view command, const TrainConfig& config,
                         const std::set<std::string>& chosen);
 

@@ -56,9 +56,9 @@ struct TrainConfig {
     ScaleBy scale_by = ScaleBy::instrument;                   ///< with several instruments
     InstrumentInput instrument_input = InstrumentInput::none; ///< likewise
     market::TargetKind target = market::TargetKind::next_return;
-    std::int64_t target_bars = 5; ///< k of bar-return, barrier, volatility, and the direction of bars
-    double dead_band = 0;         ///< of direction, in percent
-    double barrier_width = 1;     ///< of barrier, as market::TargetSpec::barrier_width
+    std::int64_t target_bars = 5; ///< k, for bar-return, barrier, volatility, and the direction of bars
+    double dead_band = 0;         ///< for direction, in percent
+    double barrier_width = 1;     ///< for barrier, as market::TargetSpec::barrier_width
     bool across_sessions = false; ///< targets of bars may reach into a later session
     double train_split = 0.8;
     std::int64_t purge = 1;   ///< rows omitted before the split

@@ -29,25 +29,25 @@ struct TargetMeaning {
     bool per_bar = false;        ///< rows are bars (feature group minute), not sessions
     bool weekly = false;         ///< sessions are weeks
     bool across_sessions = true; ///< for bars: a target may reach into a later session
-    double dead_band = 0;        ///< of a direction: log return up to which there is none
-    double barrier_width = 1;    ///< of barriers, as market::TargetSpec::barrier_width
-    double center = 0; ///< subtracted from a volatility before it is learned: its mean in the training set
-    double scale =
-        1; ///< returns and volatilities are learned in units of this (their std in the training set)
+    double dead_band = 0;        ///< for a direction: log returns up to this size have none
+    double barrier_width = 1;    ///< for barriers, as market::TargetSpec::barrier_width
+    /// Subtracted from a volatility before it is learned: the mean of the training targets.
+    double center = 0;
+    /// Returns and volatilities are learned in units of this: the std of the training targets.
+    double scale = 1;
     mlp::LossSpec loss;
 
     bool is_probability() const noexcept {
         return kind == market::TargetKind::direction || kind == market::TargetKind::barrier;
     }
-    /// A value above 0 (of a probability: above 1/2) says that prices rise.
+    /// Whether a value above 0 (for a probability: above 1/2) says that prices rise.
     bool is_directional() const noexcept { return kind != market::TargetKind::volatility; }
     /// A network_target() above it is a rise.
     double up_threshold() const noexcept;
     /// "log return of the next session, close to close".
     std::string text() const;
     /// The name of the latest outcome known at prediction time: "the last session's return", "the last week's
-    /// return", "the last 5-bar
-    /// return".
+    /// return", "the last 5-bar return".
     std::string previous_text() const;
     /// The value that the network is trained on, given a target in its own unit.
     double network_target(double target) const noexcept;
@@ -60,9 +60,10 @@ struct TargetMeaning {
 /// Sets the scale of returns and volatilities to the standard deviation of these training targets, and the
 /// center of volatilities to their mean. Other targets, and those that do not vary, are learned as they are.
 void set_scale(TargetMeaning& meaning, std::span<const float> targets);
-/// The share of rises among the targets that are not flat; 0.5 if all are.
+/// The share of rises among the targets that are not flat; 0.5 if all are flat.
 double share_of_rises(const TargetMeaning& meaning, std::span<const float> targets);
-/// What a model without features predicts: the mean of these targets, of a probability the share of rises.
+/// What a model without features predicts: the mean of these targets, or for a probability the share of
+/// rises.
 double mean_target(const TargetMeaning& meaning, std::span<const float> targets);
 
 /// The network's rows.
@@ -75,17 +76,17 @@ struct NetworkRows {
 struct DatasetInstrument {
     std::string name;
     std::size_t training_rows = 0, validation_rows = 0;
-    market::Scaler scaler = {};     ///< with ScaleBy::instrument; otherwise without features
-    double target_scale = 1;        ///< TargetMeaning::scale of its rows
-    double target_center = 0;       ///< TargetMeaning::center of its rows
-    double training_share_up = 0.5; ///< as Dataset::training_share_up, of its rows
-    double training_mean = 0;       ///< as Dataset::training_mean(), of its rows
+    market::Scaler scaler = {};     ///< has features only with ScaleBy::instrument
+    double target_scale = 1;        ///< TargetMeaning::scale for its rows
+    double target_center = 0;       ///< TargetMeaning::center for its rows
+    double training_share_up = 0.5; ///< as Dataset::training_share_up, for its rows
+    double training_mean = 0;       ///< as Dataset::training_mean(), for its rows
 };
 
-/// Rows in chronological order; with several instruments, the rows of each part of the split are, and rows
-/// known at the same time are in the order of the instruments. Then matrix.names also has the inputs that
-/// tell the network the instrument (InstrumentInput), after the features. The memory of `matrix.values` is
-/// released once they are scaled (train), or kept (predict).
+/// Rows in chronological order. With several instruments, they are in this order within each part of the
+/// split, and rows known at the same time are in the order of the instruments; matrix.names then continues
+/// after the features with the inputs that tell the network the instrument (InstrumentInput). Training
+/// releases the memory of `matrix.values` once they are scaled; prediction keeps it.
 struct Dataset {
     market::FeatureMatrix matrix;
     market::Targets targets;
@@ -93,9 +94,9 @@ struct Dataset {
     ScratchArray<std::int64_t> outcome_known; ///< likewise
     ScratchArray<float> previous_targets;     ///< LabeledRows::previous
     market::Split split;
-    market::Scaler scaler; ///< of all rows; not used with several instruments and ScaleBy::instrument
-    TargetMeaning meaning; ///< with several instruments, the scale is that of all rows; see meaning_of()
-    /// As FeatureMatrix::instrument counts them; empty without --several-instruments.
+    market::Scaler scaler; ///< for all rows; unused with several instruments and ScaleBy::instrument
+    TargetMeaning meaning; ///< with several instruments, its scale is that of all rows; see meaning_of()
+    /// In the order of the numbers in FeatureMatrix::instrument; empty without --several-instruments.
     std::vector<DatasetInstrument> instruments;
     std::shared_ptr<const NetworkRows> rows; ///< the first split.validation_end
     double training_share_up = 0;            ///< share of rises among the training targets that are not flat
@@ -105,15 +106,16 @@ struct Dataset {
     mlp::Samples validation() const;
     /// Sets matrix, targets, known, outcome_known and previous_targets.
     void take(market::LabeledRows labeled);
-    /// The meaning of the network's output in this row.
+    /// What the network's output means for this row.
     TargetMeaning meaning_of(std::size_t row) const;
-    /// The share of rises in training, of the instrument of each validation row; empty for one instrument.
+    /// For each validation row, the share of rises among the training rows of its instrument; empty for one
+    /// instrument.
     std::vector<double> validation_shares_up() const;
-    /// The outcome known at each validation row: its previous target.
+    /// For each validation row, the latest outcome known by then: its previous target.
     std::vector<double> previous() const;
     std::vector<double> validation_targets() const;
-    /// The mean of the training targets, which is what a model without features predicts; of a direction the
-    /// share of rises.
+    /// What a model without features predicts: the mean of the training targets, or for a direction the share
+    /// of rises.
     double training_mean() const;
 };
 
@@ -135,9 +137,9 @@ std::vector<market::FeatureMatrix> build_features(const TrainConfig& config,
 market::FeatureMatrix build_named_features(std::span<const std::string> names, bool per_bar,
                                            const TrainConfig& config, const MarketData& data,
                                            ThreadPool& pool, const Workspace& workspace = {});
-/// Whether --target-bars says how far the target looks.
+/// Whether --target-bars sets how far the target looks ahead.
 bool looks_at_bars(market::TargetKind target, bool by_bar) noexcept;
-/// The target in the terms of market/.
+/// The target as market/ describes it.
 market::TargetSpec target_spec(const TargetMeaning& meaning);
 /// The target and the loss that the configuration requests. Throws Error (usage) when they do not match.
 TargetMeaning target_meaning(const TrainConfig& config);
@@ -145,26 +147,26 @@ TargetMeaning target_meaning(const TrainConfig& config);
 market::Targets build_targets(const TargetMeaning& meaning, const market::FeatureMatrix& matrix,
                               const MarketData& data, const Workspace& workspace = {});
 
-/// The inputs of a network that was trained before.
+/// What a network that was trained earlier expects as inputs.
 struct ModelInputs {
     std::vector<std::string> features;    ///< in input order
-    std::optional<market::Scaler> scaler; ///< of these features; if empty, fitted to the training rows
+    std::optional<market::Scaler> scaler; ///< for these features; if empty, fitted to the training rows
     double target_scale = 1;              ///< TargetMeaning::scale; used only with a scaler
     double target_center = 0;             ///< TargetMeaning::center; likewise
 };
 
-/// The rows that can be trained on or validated with, not yet split or scaled: the features that the
-/// configuration requests, or these `features`, the same for each instrument, and targets. One element per
-/// instrument; market::join_rows() makes one sequence of them. Throws Error (usage) when too few rows are
+/// Builds the rows for training and validation, not yet split or scaled, from the features that the
+/// configuration requests, or from `features` if there are any; every instrument has the same ones. Returns
+/// one element per instrument; market::join_rows() merges them. Throws Error (usage) if too few rows are
 /// left, saying how many are missing, and as build_named_features() does.
 std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span<const MarketData> markets,
                                             ThreadPool& pool, ProgressSink& progress,
                                             const Workspace& workspace = {},
                                             std::span<const std::string> features = {});
-/// Of load_markets(): one instrument, or several that are split at one time. Reports the stage "Building
-/// features". `inputs` replaces the features, the scaling and the unit of the target that would follow from
-/// the configuration and the data; it must be empty for several instruments. Throws Error (usage) as
-/// build_rows() does.
+/// Builds the data set from load_markets(): one instrument, or several that are split at one time. Reports
+/// the stage "Building features". `inputs` replaces the features, the scaling and the unit of the target that
+/// would follow from the configuration and the data; it must be empty for several instruments. Throws Error
+/// (usage) as build_rows() does.
 Dataset build_dataset(const TrainConfig& config, std::span<const MarketData> markets, ThreadPool& pool,
                       ProgressSink& progress, const Workspace& workspace = {},
                       const std::optional<ModelInputs>& inputs = {});
@@ -175,7 +177,7 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
 /// The network's first outputs in the unit of the target.
 std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeaning& meaning,
                                    std::span<const float> inputs, std::size_t rows);
-/// The same of the validation rows, each in the scale of its instrument.
+/// The same for the validation rows, each in the scale of its instrument.
 std::vector<double> predict_validation(const mlp::Engine& engine, const Dataset& set);
 
 void to_json(nlohmann::ordered_json& json, const TargetMeaning& meaning);

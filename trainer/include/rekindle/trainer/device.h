@@ -55,8 +55,8 @@ class DeviceChoice {
     runtime::DeviceSelector requested_;
     std::vector<std::uint32_t> ids_;
     std::vector<runtime::DeviceInfo> named_;
-    std::shared_future<Found> found_; ///< auto
-    std::string no_gpu_reason_;       ///< auto: why no GPU can be used
+    std::shared_future<Found> found_; ///< with --device auto
+    std::string no_gpu_reason_;       ///< with --device auto: why no GPU can be used
 };
 
 } // namespace rekindle::trainer

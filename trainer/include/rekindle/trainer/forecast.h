@@ -1,5 +1,5 @@
 #pragma once
-/// What networks predict for rows of features, with the standard deviation of the outcome.
+/// Predictions of networks for rows of features, with the standard deviation of the outcome.
 
 #include <rekindle/market/targets.h>
 #include <rekindle/mlp/engine.h>
@@ -18,30 +18,30 @@ struct Forecast {
     double sigma = 0; ///< standard deviation of the outcome around the value
 };
 
-/// What was known when a network was trained: with it, later rows can be predicted and compared.
+/// Facts from a network's training that are needed to predict later rows and to compare them with it.
 struct ForecastRecord {
     std::uint64_t seed = 0;
     std::int64_t validation_from = 0; ///< instant at which the first validation row was known, UTC seconds
-    std::int64_t validation_to = 0;   ///< the last one
-    double training_mean = 0;         ///< of the training targets; of a direction: the share of rises
+    std::int64_t validation_to = 0;   ///< instant at which the last one was known
+    double training_mean = 0;         ///< mean of the training targets; for a direction, the share of rises
     double training_error = 0;        ///< root mean square of outcome - prediction over the training rows
 };
 
-/// From a network's outputs for one row. The sigma is the network's own with the loss gaussian-nll,
-/// sqrt(p (1 - p)) for a probability, else `training_error`.
+/// Makes a forecast from a network's outputs for one row. With the loss gaussian-nll, sigma is the network's
+/// own estimate; for a probability p it is sqrt(p (1 - p)); otherwise it is `training_error`.
 Forecast forecast_of(const TargetMeaning& meaning, std::span<const float> outputs, double training_error);
-/// For rows of scaled inputs, row-major.
+/// Forecasts for rows of scaled inputs, stored row-major.
 std::vector<Forecast> forecasts_of(const mlp::Engine& engine, const TargetMeaning& meaning,
                                    double training_error, std::span<const float> inputs);
 
-/// The mean over networks of what each says about a row; networks without forecasts are left out. Its sigma
-/// is the root of their mean squared sigma plus the variance of their values. Precondition: at least one has
+/// The mean of the networks' forecasts for a row, without networks that have none. Its sigma is the root of
+/// their mean squared sigma plus the variance of their values. Precondition: at least one network has
 /// forecasts.
 Forecast mean_forecast(std::span<const std::vector<Forecast>> networks, std::size_t row);
 /// The standard deviation of the networks' values for a row.
 double spread_of(std::span<const std::vector<Forecast>> networks, std::size_t row);
 
-/// The training error is measured on at most this many training rows, at equal distances.
+/// The training error is measured on at most this many training rows, equally spaced.
 inline constexpr std::size_t error_rows = 16'384;
 /// Root mean square of outcome - prediction over those rows, in the unit of the target.
 double training_error(const mlp::Engine& engine, const Dataset& set);

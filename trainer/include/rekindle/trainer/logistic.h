@@ -1,5 +1,5 @@
 #pragma once
-/// Logistic regression on the network's own inputs: the linear baseline of a probability.
+/// Logistic regression on the network's own inputs: the linear baseline for a probability.
 
 #include <rekindle/trainer/ridge.h>
 
@@ -15,19 +15,19 @@ namespace rekindle::trainer {
 /// rows give the same bits.
 class Logistic {
   public:
-    /// Chooses the penalty with the lowest approximate leave-one-out log loss, from one Newton step per row
-    /// (Pregibon, 1981); of equal ones the larger. No other rows than these are used.
+    /// Chooses the penalty with the lowest leave-one-out log loss, approximated by one Newton step per row
+    /// (Pregibon, 1981); if several are equal, the largest. Uses no rows but these.
     static Logistic fit(const RidgeRows& rows);
-    /// With one of these penalties, all above 0.
+    /// Chooses among these penalties, all above 0.
     static Logistic fit(const RidgeRows& rows, std::span<const double> penalties);
 
     /// The probability of a target above 1/2, for each row of `inputs`.
     std::vector<double> predict(std::span<const float> inputs) const;
     double penalty() const noexcept { return penalty_; }
     double intercept() const noexcept { return intercept_; }
-    /// Of the inputs as they are, not standardized.
+    /// For the inputs as they are, not standardized.
     const std::vector<double>& coefficients() const noexcept { return coefficients_; }
-    /// Mean approximate leave-one-out log loss of each penalty that was tried, in their order.
+    /// Mean approximate leave-one-out log loss of each penalty, in the order in which they were given.
     const std::vector<double>& leave_one_out_losses() const noexcept { return losses_; }
 
   private:

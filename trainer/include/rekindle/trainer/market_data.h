@@ -33,7 +33,7 @@ struct MarketData {
     market::ProfileRules profile_rules;
     market::SessionPlan plan; ///< the latest data_fraction of the sessions; all complete, see LastSession
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
-    std::string instrument = {};                   ///< its name with --several-instruments; otherwise ""
+    std::string instrument = {}; ///< with --several-instruments, the instrument's name; otherwise ""
 };
 
 /// Whether the configuration names an instrument.
@@ -44,22 +44,21 @@ bool has_instrument(const TrainConfig& config);
 market::Instrument instrument_named(const TrainConfig& config);
 
 /// Sets zone, days, day_start and regular_hours to those of config.instrument, except for keys in `given`,
-/// and adds the keys that it set, apart from days, to `given`. A given zone that is always the same time
-/// ahead of the instrument's (New York, Chicago) keeps its meaning: the hours are converted to it. Without an
-/// instrument, nothing changes. Throws Error (usage) if the instrument is unknown, its list is damaged, or
+/// and adds the keys that it set, apart from days, to `given`. A zone in `given` that is always the same time
+/// ahead of the instrument's (New York, Chicago) stays in force, and the hours are converted to it. Without
+/// an instrument, nothing changes. Throws Error (usage) if the instrument is unknown, its list is damaged, or
 /// its hours cannot be converted to the given zone.
 void apply_instrument(TrainConfig& config, std::set<std::string>& given);
 
-/// Replaces config.instrument = "auto" by the instrument that the names of the contracts or files show, or by
-/// "none". Sets days, day_start and regular_hours to those of the instrument, converted to the zone where
-/// that is always the same time ahead of the instrument's; otherwise sets the zone as well, unless one of
-/// zone, day_start and regular_hours is in `given`. Keys in `given` keep their values. Tables in memory have
-/// no instrument. Returns a sentence that says so, "" if no instrument was found. With raw labels and
-/// --compat original, which use no hours, nothing changes. Throws Error (usage) if the files cannot be read
-/// as bars.
+/// Replaces config.instrument = "auto" by the instrument that the names of the contracts or files imply, or
+/// by "none". Sets days, day_start and regular_hours to the instrument's, converted to the configured zone if
+/// that is always the same time ahead of the instrument's; otherwise sets the zone as well, unless zone,
+/// day_start or regular_hours is in `given`. Keys in `given` keep their values. Tables in memory have no
+/// instrument. Returns a sentence about the instrument, or "" if there is none. With raw labels and --compat
+/// original, which use no hours, nothing changes. Throws Error (usage) if the files cannot be read as bars.
 std::string infer_instrument(TrainConfig& config, const std::set<std::string>& given);
 
-/// Sentences about contracts, times and prices that contradict the instrument of the configuration.
+/// Warnings about contracts, times and prices that contradict the configured instrument.
 std::vector<std::string> instrument_warnings(const TrainConfig& config, const market::ReadResult& read,
                                              const market::SessionRules& rules);
 
@@ -75,7 +74,7 @@ market::ProfileRules profile_rules(const TrainConfig& config);
 market::RollMethod roll_method(const TrainConfig& config);
 market::HolidayCalendar holiday_calendar(const TrainConfig& config);
 
-/// Warns about a clock, a meaning of the timestamps, or hours that the bars contradict. Silent for bars of
+/// Warns if the bars contradict the clock, the meaning of the timestamps, or the hours. Silent for bars of
 /// days and with --compat original.
 void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
                    const market::SessionRules& rules, ProgressSink& progress);
@@ -85,16 +84,16 @@ void note_unused_vix(const TrainConfig& config, const market::ReadReport& report
 
 /// The treatment of the last session when it is not over at the last bar.
 enum class LastSession {
-    when_complete,         ///< dropped unless complete: its figures would change with the next bar
+    when_complete,         ///< dropped unless it is complete: its figures would change with the next bar
     when_complete_or_none, ///< likewise, and data without a complete session gives a warning, not an error
-    as_it_is,              ///< kept, for rows of bars, which no longer change
+    as_it_is,              ///< kept, because its rows are bars, which no longer change
 };
 
 /// Throws Error (usage) if there is no session.
 void require_sessions(const market::SessionPlan& plan);
 
-/// Reads the bars of a job: market::read_bars, or a function for bars that were read before, which must
-/// return what market::read_bars would.
+/// Reads the bars of a job: market::read_bars, or a function that has read the bars before and returns what
+/// market::read_bars would.
 using BarReader = std::function<market::ReadResult(
     const market::ReadOptions& options, ThreadPool& pool, LogSink& log, const CancellationToken& cancel,
     const std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>& progress)>;
@@ -107,11 +106,11 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
                             LastSession last = LastSession::when_complete,
                             const BarReader& read_bars = market::read_bars);
 
-/// The instruments of the configuration, ordered by name: with --several-instruments each as
-/// load_market_data() would read it alone, otherwise one without a name. Their bars have one length. A
-/// message that concerns some of the instruments is reported once, with their names. `usual_ticks` gives
-/// --tick of instruments for which the configuration says auto. Throws as load_market_data(), for an
-/// instrument with its name; bars that are no files cannot be those of several instruments.
+/// Loads the instruments of the configuration, ordered by name: with --several-instruments, each as
+/// load_market_data() would read it alone; otherwise one without a name. All must have bars of one length. A
+/// message about several instruments is reported once, with their names. `usual_ticks` gives the tick of
+/// instruments for which --tick is auto. Throws as load_market_data() does, naming the instrument; tables in
+/// memory cannot hold several instruments.
 std::vector<MarketData> load_markets(const TrainConfig& config, const std::filesystem::path& column_file,
                                      ThreadPool& pool, ProgressSink& progress,
                                      const CancellationToken& cancellation,

@@ -15,11 +15,11 @@ namespace rekindle::trainer {
 /// The network of --model, else the default one. Throws Error (usage) when its inputs or outputs do not match
 /// the data.
 mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs, const TargetMeaning& meaning);
-/// Throws Error (usage) at `where` if the network has other inputs or outputs than the job needs.
+/// Throws Error (usage) at `where` if the network's inputs or outputs are not those that the job needs.
 void require_sizes(const mlp::ModelDescription& model, std::size_t inputs, const TargetMeaning& meaning,
                    const std::string& where);
 mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads);
-/// For any training rows.
+/// The same without a data set: only the number of training rows matters.
 mlp::TrainingSpec training_spec(const TrainConfig& config, const TargetMeaning& meaning,
                                 std::uint64_t training_rows, std::size_t threads);
 /// One per network of --population: member k has the seed --seed + k.

@@ -17,9 +17,9 @@ namespace rekindle::trainer {
 /// Values are in the unit of the target: a log return, a volatility, or the probability of a rise.
 struct Prediction {
     std::string target;         ///< "log return of the next session, close to close"
-    std::string what;           ///< of `value`: "Predicted log return"
+    std::string what;           ///< what `value` is: "Predicted log return"
     bool probability = false;   ///< `value` is one
-    bool is_return = false;     ///< `value` is a log return, so that it leads to a price
+    bool is_return = false;     ///< `value` is a log return, which gives a price
     bool per_bar = false;       ///< seen from a bar, not from a session
     std::string name;           ///< of the instrument, with --several-instruments
     std::string instrument;     ///< of the data: "ES (bars.csv)", or its files where it names no contract
@@ -27,8 +27,8 @@ struct Prediction {
     std::string from_session;   ///< "2025-02-27": of the bar, or the last complete session
     std::string from_timestamp; ///< end of the last bar that was used, with its zone
     std::string data_end;       ///< end of the last bar of the data, with its zone
-    double value = 0;           ///< of a population, the mean of its networks
-    std::size_t networks = 1;   ///< that the value is the mean of
+    double value = 0;           ///< for a population, the mean of its networks
+    std::size_t networks = 1;   ///< how many networks `value` is the mean of
     double spread = 0;          ///< standard deviation of their predictions; 0 for one network
     double interval_low = 0, interval_high = 0; ///< contain `value`; NaN when unknown
     double interval_level = 0.9;                ///< share of validation outcomes inside such an interval
@@ -41,25 +41,26 @@ struct Prediction {
     std::vector<std::string> data_notes;        ///< about the data, already logged while reading
 };
 
-/// One for each instrument of the data, ordered by name; for a model of one instrument, one. Starts at the
-/// last bar of the data (group minute) or at the last complete session. Throws Error (usage) when the model's
-/// features, tick, length of bars, session rules or instrument differ from the data's, naming the difference.
+/// Makes one prediction for each instrument of the data, ordered by name; a model of one instrument makes
+/// one. Each starts at the last bar of the data (group minute) or at the last complete session. Throws Error
+/// (usage) when the model's features, tick, length of bars, session rules or instrument differ from the
+/// data's, naming the difference.
 std::vector<Prediction> predict_each(const PredictOptions& options, ProgressSink& progress,
                                      const CancellationToken& cancellation);
 /// The same for a model of one instrument.
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation, const BarReader& read_bars = market::read_bars);
 
-/// The predictions of predict_all().
+/// The result of predict_all().
 struct AllPredictions {
     PredictionTable table;
     std::string target;              ///< as Prediction::target
-    std::size_t validation_rows = 0; ///< the first rows: the epoch was chosen by its loss on them
+    std::size_t validation_rows = 0; ///< the first rows, whose loss chose the epoch
     std::vector<std::string> notes;
 };
 
 /// Predicts every row that was known when the validation set began or later. Throws Error (usage) like
-/// predict(), and when the model does not record which rows it was trained on or no row is that late.
+/// predict(), and if the model does not record which rows it was trained on, or if no row is that late.
 AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress,
                            const CancellationToken& cancellation,
                            const BarReader& read_bars = market::read_bars);

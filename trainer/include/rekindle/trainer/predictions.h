@@ -11,7 +11,7 @@
 
 namespace rekindle::trainer {
 
-/// A column in which few words repeat.
+/// A column of text with few distinct words.
 struct WordColumn {
     std::vector<std::string> words;
     std::vector<std::uint32_t> indices; ///< one per row
@@ -20,9 +20,9 @@ struct WordColumn {
     void add(std::string_view word);
 };
 
-/// One row for each row of features that was not used in training, and for each network that predicted it.
-/// Columns have equal lengths. Predictions and outcomes are in the unit of the target: a log return, a
-/// volatility, or the probability of a rise. NaN: unknown.
+/// One row for each row of features that was not used in training and each network that predicted it. Columns
+/// have equal lengths. Predictions and outcomes are in the unit of the target: a log return, a volatility, or
+/// the probability of a rise. NaN: unknown.
 struct PredictionTable {
     bool utc = true;                    ///< false: `known_at` is a label whose zone is unknown (Clock::raw)
     std::vector<std::int64_t> known_at; ///< seconds since 1970-01-01T00:00:00: the prediction can be made
@@ -32,8 +32,9 @@ struct PredictionTable {
     WordColumn fold; ///< "validation", "later", the number of a window, "path 3", "final"
     WordColumn seed; ///< "42", or "mean" for the mean of several networks
     std::vector<double> prediction;
-    std::vector<double> sigma;    ///< standard deviation of the outcome around the prediction
-    std::vector<double> outcome;  ///< NaN also where the target has no value, as a direction without a move
+    std::vector<double> sigma; ///< standard deviation of the outcome around the prediction
+    /// NaN also where the target has no value, such as a direction without a move.
+    std::vector<double> outcome;
     std::vector<double> baseline; ///< the training mean: what a model without features predicts
 
     std::size_t rows() const noexcept { return known_at.size(); }

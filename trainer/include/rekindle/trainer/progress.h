@@ -52,14 +52,14 @@ class ProgressSink : public LogSink {
     virtual void epoch_ended(const EpochMetrics& metrics) = 0;
 };
 
-/// A measured time.
+/// How long a stage took.
 struct StageTime {
     std::string stage;
     double seconds = 0;
     std::string summary; ///< "1,140,000 rows, 42 M rows/s"
 };
 
-/// Passes everything on and keeps the messages and the times of the stages, for a report.
+/// Passes everything on, and records the messages and the times of the stages for a report.
 class RecordedProgress final : public ProgressSink {
   public:
     /// Keeps messages of this level and of more important ones.

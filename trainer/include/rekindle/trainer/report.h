@@ -53,10 +53,10 @@ struct ReportData {
     std::string target;                   ///< "log return of the next session"
     std::string target_unit;              ///< of predicted and actual as given: "%", "probability"
     std::string loss_name;                ///< "Huber loss"
-    std::string loss_unit;                ///< "nats", "" when it has none
+    std::string loss_unit;                ///< "nats"; "" if it has none
     Evaluation evaluation;                ///< its calibration is in the unit of the target
-    std::string scores_note;              ///< below the scores; "" for what holds for a validation set
-    double calibration_scale = 1;         ///< factor from the calibration's unit to target_unit (100 for %)
+    std::string scores_note;      ///< text below the scores; "" for the usual text about a validation set
+    double calibration_scale = 1; ///< factor from the calibration's unit to target_unit (100 for %)
     std::vector<EpochMetrics> history;
     std::vector<ReportSection> sections;
     std::vector<ReportProfile> profiles;   ///< last sessions, oldest first
@@ -83,8 +83,8 @@ Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_
 Chart accuracy_chart(std::span<const EpochMetrics> history);
 /// Whether lower or higher values are better.
 enum class Better { lower, higher };
-/// A histogram of the values, with the middle half shaded and the median and the best marked. `noun` is what
-/// has the values.
+/// A histogram of the values, with the middle half shaded and the median and the best marked. `noun` says
+/// what has the values.
 Chart distribution_chart(std::span<const double> values, const std::string& title,
                          const std::string& value_title, Better better, std::string_view noun = "network");
 Chart profile_chart(const ReportProfile& profile);

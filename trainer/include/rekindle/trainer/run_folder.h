@@ -14,7 +14,7 @@
 
 namespace rekindle::trainer {
 
-/// What a run folder holds: the first part of its name, and the file by which it is recognized.
+/// A kind of run folder: how its name begins, and the file by which it is recognized.
 struct RunKind {
     std::string_view prefix;      ///< "train_"
     std::string_view config_name; ///< "config.json"

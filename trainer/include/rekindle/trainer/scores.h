@@ -29,7 +29,7 @@ struct Score {
     double baseline = 0;
     std::string baseline_name; ///< "majority class (up)"
     bool higher_is_better = true;
-    std::string without_interval = {}; ///< why there is no interval, a clause; "" if there is one
+    std::string without_interval = {}; ///< why there is no interval, as a clause; "" if there is one
 };
 
 /// Rows with similar predictions: predicted and actual.
@@ -65,25 +65,26 @@ struct EvaluationContext {
     std::string target_text;  ///< "log return of the next session"
     std::int64_t overlap = 1; ///< rows ahead that a target looks: blocks are at least this long
     std::uint64_t seed = 0;   ///< of the bootstrap
-    std::string previous_name =
-        "the last return";                 ///< of the baseline `previous`: "the last session's return"
-    std::span<const double> ridge = {};    ///< ridge_predictions(); empty: no scores of ridge regression
-    std::span<const double> logistic = {}; ///< logistic_predictions(), of probabilities only; likewise
-    /// Per row, the mean of the training targets (of a probability: the share of rises), which is the
-    /// reference forecast. Empty: a return of zero, or training_share_up.
+    /// Name of the baseline `previous`, such as "the last session's return".
+    std::string previous_name = "the last return";
+    std::span<const double> ridge = {};    ///< ridge_predictions(); if empty, ridge regression is not scored
+    std::span<const double> logistic = {}; ///< logistic_predictions(), for probabilities only; likewise
+    /// Per row, the reference forecast: the mean of the training targets, or for a probability the share of
+    /// rises. If empty, the reference is a return of zero, or training_share_up.
     std::span<const double> training_mean = {};
-    /// False for a volatility, whose sign says nothing: no scores of directions and none against zero.
+    /// False for a volatility, whose sign says nothing: directions are not scored, and no score compares with
+    /// zero.
     bool directional = true;
-    /// Per row, the share of rises in the training rows of its instrument, which takes the place of
+    /// Per row, the share of rises among the training rows of its instrument, which replaces
     /// training_share_up; empty for one instrument.
     std::span<const double> shares_up = {};
 };
 
-/// Out-of-sample R² against the training mean and the zero return, mean absolute error, direction hit rate
-/// against the training majority, and R² and hit rate of ridge regression. `previous` is the latest outcome
-/// known when the prediction was made. All spans have one element per validation row. The hit rate is that of
-/// the rows whose outcome is not 0, and is missing when there are none; a prediction of 0 is half a hit.
-/// `training_share_up` is that of rises among rises and falls.
+/// Scores: out-of-sample R² against the training mean and the zero return, mean absolute error, direction hit
+/// rate against the training majority, and R² and hit rate of ridge regression. `previous` is the latest
+/// outcome known when the prediction was made. All spans have one element per validation row. The hit rate
+/// counts the rows whose outcome is not 0, and is missing if there are none; a prediction of 0 is half a hit.
+/// `training_share_up` is the share of rises among rises and falls.
 Evaluation evaluate_returns(std::span<const double> predicted, std::span<const double> actual,
                             std::span<const double> previous, double training_share_up,
                             const EvaluationContext& context);

@@ -14,8 +14,8 @@
 
 namespace rekindle::trainer {
 
-/// What the best network predicted for the validation rows, in chronological order. The vectors have the same
-/// length, but for the instruments, which are empty if there is one.
+/// The best network's predictions for the validation rows, in chronological order. The vectors have the same
+/// length, but `instruments` is empty if there is only one.
 struct ValidationRows {
     std::vector<std::int32_t> dates;      ///< as Session::date
     std::vector<std::int64_t> known_at;   ///< end of the newest bar that a row uses
@@ -31,7 +31,7 @@ struct TrainOutcome {
     std::string verdict;          ///< one or two sentences: is there an edge over the baseline?
     bool has_edge = false;
     std::vector<std::string> score_lines;      ///< figures with units, baseline and interval, one line each
-    std::vector<std::string> mean_lines;       ///< of a population: the same of the mean of all networks
+    std::vector<std::string> mean_lines;       ///< for a population: the same for the mean of all networks
     std::vector<std::string> instrument_lines; ///< with several instruments: the scores of each
     ValidationRows validation;                 ///< empty if interrupted
     bool interrupted = false;                  ///< stopped by the token; a checkpoint was written

@@ -33,8 +33,8 @@ std::vector<Setting> features_and_target() {
              "session is the set of 54 columns computed from each session's profile. The others add to it: "
              "vix (level, change, z-score), returns (log returns, realized volatility), gap (overnight gap), "
              "calendar (day of week, expiry), naked-poc (distance to untested points of control), delta "
-             "(volume at the ask less that at the bid, where bars have both). minute is "
-             "the per-minute set of 19 columns and cannot be combined with the others.",
+             "(volume at the ask minus volume at the bid, if the bars have both). minute is the per-minute "
+             "set of 19 columns and cannot be combined with the others.",
          .example = "--features session,returns,gap",
          .commands = feature_makers},
         {.name = "scaler",
@@ -50,7 +50,7 @@ std::vector<Setting> features_and_target() {
          .field = choice_field<&TrainConfig::scale_by>,
          .value_name = "WORD",
          .group = features,
-         .brief = "With several instruments: fit each one's scaling, or one",
+         .brief = "Scale each of several instruments on its own, or all alike",
          .detail = "With instrument, features and returns are scaled by the training rows of their own "
                    "instrument, so that prices at different levels become comparable. With all, one scaling "
                    "is fitted on the rows of all instruments; such a model can predict instruments that it "
@@ -61,13 +61,13 @@ std::vector<Setting> features_and_target() {
          .field = choice_field<&TrainConfig::instrument_input>,
          .value_name = "WORD",
          .group = features,
-         .brief = "With several instruments: tell the network which",
+         .brief = "Give the network each row's instrument as an input",
          .detail =
-             "With one-hot, the network has one more input per instrument, which is 1 in its rows and 0 "
-             "in all others. Its weights in the first layer are a learned embedding of the instrument, "
-             "as wide as that layer, which is added before the activation. With none, the network "
-             "treats all rows alike. Without --several-instruments it has no effect, and a note says "
-             "so.",
+             "With one-hot, the network has one more input per instrument, which is 1 in the rows of that "
+             "instrument and 0 in all others. The weights of this input in the first layer are a learned "
+             "embedding of the instrument, as wide as that layer and added before its activation. With none, "
+             "the network treats all rows alike. Without --several-instruments it has no effect, and a note "
+             "says so.",
          .example = "--several-instruments by-root --instrument-input one-hot",
          .commands = {"train"}},
         {.name = "target",
@@ -77,13 +77,13 @@ std::vector<Setting> features_and_target() {
          .brief = "What to predict",
          .detail =
              "return is the log return to the close of the next session (bar). direction is the probability "
-             "that the close rises rather than falls; rows whose close does not move (--dead-band: hardly "
-             "moves) have no direction and are omitted. bar-return is the log return over --target-bars "
-             "sessions (bars). barrier is the probability that a close within --target-bars sessions (bars) "
-             "is above an upper barrier before one is below a lower one (--barrier-width); rows that reach "
-             "neither are omitted. volatility is the realized volatility of the next --target-bars sessions "
-             "(bars). With --features minute, no target reaches past the end of its session unless "
-             "--across-sessions is given.",
+             "that the close rises rather than falls; rows whose close does not move (with --dead-band: "
+             "hardly moves) have no direction and are omitted. bar-return is the log return over "
+             "--target-bars sessions (bars). barrier is the probability that within --target-bars sessions "
+             "(bars), a close is above the upper barrier before any is below the lower one "
+             "(--barrier-width); rows whose closes reach neither are omitted. volatility is the realized "
+             "volatility of the next --target-bars sessions (bars). With --features minute, no target "
+             "reaches past the end of its session unless --across-sessions is given.",
          .example = "--target direction",
          .commands = trainers},
         {.name = "target-bars",
@@ -91,7 +91,7 @@ std::vector<Setting> features_and_target() {
          .value_name = "K",
          .range = {.low = 1},
          .group = target,
-         .brief = "Sessions or bars ahead of the target",
+         .brief = "Sessions or bars the target looks ahead",
          .detail =
              "How many sessions (bars) ahead bar-return, barrier, volatility, and the direction of bars "
              "look. With the other targets it has no effect, and a note says so.",
@@ -158,9 +158,10 @@ std::vector<Setting> features_and_target() {
          .range = {.low = 0},
          .group = target,
          .brief = "Rows omitted after the split",
-         .detail = "Rows at the beginning of the validation set that are omitted, so that look-backs overlap "
-                   "less with the training set. walk-forward uses it with --blocks: rows after a predicted "
-                   "block that are not trained on.",
+         .detail =
+             "Rows at the beginning of the validation set that are omitted, so that look-backs overlap less "
+             "with the training set. For walk-forward --blocks, the number of rows after a predicted block "
+             "that are not trained on.",
          .example = "--embargo 20",
          .commands = trainers},
     };

@@ -40,8 +40,8 @@ std::vector<Setting> input() {
          .brief = "Which column is what: time=1,open=Open,...",
          .detail = "Pairs NAME=COLUMN separated by commas, where COLUMN is a heading or a number that counts "
                    "from 1. Names are time, date, clock, open, high, low, close, volume, bid_volume, "
-                   "ask_volume, contract and vix. Without "
-                   "this option, the columns are recognized by their headings.",
+                   "ask_volume, contract and vix. Without this option, the columns are recognized by their "
+                   "headings.",
          .example = "--columns time=1,open=Open,high=High,low=Low,close=Close,volume=Volume",
          .commands = readers,
          .part = SettingPart::data_file},
@@ -52,9 +52,10 @@ std::vector<Setting> input() {
          .special_words = {"all"},
          .group = group,
          .brief = "Only contracts whose name begins with NAME",
-         .detail = "Uses the contracts whose names begin with the given text, for example ES or \"ES "
-                   "03-25\", or with one of several, separated by commas. The word all uses every contract. "
-                   "It is an error when no contract matches.",
+         .detail =
+             "Uses the contracts whose names begin with the given text, for example ES or \"ES 03-25\", or "
+             "with one of several texts separated by commas. The word all uses every contract. It is an "
+             "error when no contract matches.",
          .example = "--contract ES",
          .commands = readers,
          .part = SettingPart::data_file},
@@ -65,17 +66,16 @@ std::vector<Setting> input() {
          .brief = "The bars belong to several instruments",
          .detail =
              "Each instrument has its own sessions, tick, profiles, features, targets and rolls, and one "
-             "model "
-             "is trained on the rows of all of them. A column such as symbol says which instrument a bar "
-             "belongs to, otherwise the name of its file does (AAPL.csv). With by-root, contracts such as "
-             "ESH5 and ESM5 are one instrument, and a name without a delivery month is an instrument; with "
-             "by-name, every name is one. With no, bars of different instruments are refused.",
+             "model is trained on the rows of all of them. A column such as symbol says which instrument a "
+             "bar belongs to; without one, the name of its file does (AAPL.csv). With by-root, contracts "
+             "such as ESH5 and ESM5 are one instrument, and a name without a delivery month is an instrument "
+             "of its own; with by-name, every name is. With no, bars of different instruments are refused.",
          .example = "--data prices.csv --several-instruments by-name",
          .commands = session_cutters_of_several,
          .not_with = {{.option = "chain", .reason = "it makes all files one history"},
                       {.option = "compat",
                        .word = "original",
-                       .reason = "the original system knows one instrument"}}},
+                       .reason = "the original system trains on one instrument"}}},
         {.name = "chain",
          .field = &TrainConfig::chain,
          .group = group,

@@ -22,9 +22,9 @@ inline const std::vector<std::string_view> vix_readers{"train",   "walk-forward"
                                                        "predict", "inspect",      "features"};
 inline const std::vector<std::string_view> feature_makers{"train", "walk-forward", "search", "features"};
 inline const std::vector<std::string_view> trainers{"train", "walk-forward", "search"};
-/// Commands that train on one part of the rows and choose the epoch by another.
+/// Commands that train on one part of the rows and choose the epoch by the loss on another.
 inline const std::vector<std::string_view> validators{"train"};
-/// Commands that write a folder with what they learned.
+/// Commands that write what they learned into a folder.
 inline const std::vector<std::string_view> run_makers{"train", "walk-forward", "search", "import-model"};
 /// Commands that split rows once by time.
 inline const std::vector<std::string_view> splitters{"train", "import-model"};

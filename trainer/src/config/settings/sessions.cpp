@@ -35,13 +35,12 @@ std::vector<Setting> sessions() {
          .group = group,
          .brief = "Zone, hours, days and tick of ES, CL, FX and others",
          .detail =
-             "Sets --zone, --day-start and --regular-hours, unless they are given, to those of "
-             "an instrument in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, "
-             "FGBL, US-STOCK, FX or CRYPTO; also its holidays and its tick. auto finds the instrument "
-             "by the names of contracts and files, and a note says which it is; none has the hours of US "
-             "futures. predict uses the instrument of the model. docs/formats/instruments.md shows "
-             "the instruments with their sources. Contracts, ticks, prices and times that contradict "
-             "the instrument are warned about.",
+             "Sets --zone, --day-start and --regular-hours, unless they are given, to those of an instrument "
+             "in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, FGBL, US-STOCK, FX "
+             "or CRYPTO; also its holidays and its tick. auto finds the instrument by the names of contracts "
+             "and files, and a note says which it is; none uses the hours of US futures. predict uses the "
+             "instrument of the model. docs/formats/instruments.md shows the instruments with their sources. "
+             "Warnings name contracts, ticks, prices and times that contradict the instrument.",
          .example = "--instrument CL",
          .commands = readers,
          .not_with = no_raw_labels,
@@ -86,9 +85,9 @@ std::vector<Setting> sessions() {
          .group = group,
          .brief = "Whether a timestamp is the end or the start of its bar",
          .detail =
-             "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start. "
-             "auto is start for a column named open_time, ts_event, window_start or time left, which hold "
-             "the start, and otherwise end. SCID and DBN files are always read with start.",
+             "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start. auto "
+             "means start for a column named open_time, ts_event, window_start or time left, because these "
+             "hold the start, and otherwise end. SCID and DBN files are always read with start.",
          .example = "--stamp start",
          .commands = readers,
          .part = SettingPart::data_file},
