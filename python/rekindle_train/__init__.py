@@ -1,4 +1,4 @@
-"""Rekindle in Python: from market bars to volume profiles, features and trained networks, in the program's own code.
+"""Rekindle in Python: from market bars to volume profiles, features and trained networks, computed by the program's own code.
 
 >>> import rekindle_train as rk
 >>> bars = rk.read_bars("bars.parquet", session="rth")

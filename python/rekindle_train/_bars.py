@@ -27,14 +27,14 @@ class Profile:
     Attributes
     ----------
     date : datetime.date
-        Of the session.
+        The date of the session.
     contract : str
     point_of_control : float
         The price with the most volume, in points.
     value_area_low, value_area_high : float
-        The prices between which 70 % of the volume traded, in points.
+        The lowest and highest price of the value area, in points; 70 % of the volume traded between them.
     volume : float
-        Of the session, in traded units.
+        The volume of the session, in traded units.
     """
 
     def __init__(self, bars: "_core.Bars", index: int, row: Dict[str, Any]) -> None:
@@ -154,7 +154,7 @@ class Bars:
 
     @property
     def notes(self) -> List[str]:
-        """What was found while reading, as sentences."""
+        """Notes on what was found while reading, as sentences."""
         from ._errors import in_python
 
         return [in_python(note) for note in self._report["notes"]]
@@ -199,7 +199,7 @@ class Bars:
 
     @takes_settings(FEATURES)
     def features(self, *, progress: ProgressArgument = None, **settings: "Unpack[FeatureSettings]") -> Features:
-        """The features of each session, or of each bar with the group ``minute``; exactly those of the program.
+        """The features of each session, or with the group ``minute`` of each bar; exactly those of the program.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Bars:
         Raises
         ------
         UsageError
-            A setting is wrong, or the bars do not suffice for any row.
+            A setting is wrong, or there are too few bars for a single row.
         """
         with Listener(progress) as listener:
             return Features(self._core.features(as_json("Bars.features", FEATURES, dict(settings)), listener))
@@ -288,12 +288,12 @@ def read_bars(
     Parameters
     ----------
     data : path, table, or several of them
-        Files or folders in any format that the program reads (CSV, Parquet, SCID, DBN …), and tables in memory of polars,
-        pandas, pyarrow, DuckDB or any library with ``__arrow_c_stream__``. Several are one history in chronological order.
+        Files or folders in any format that the program reads (CSV, Parquet, SCID, DBN …), and tables in memory from polars,
+        pandas, pyarrow, DuckDB or any library with ``__arrow_c_stream__``. Several form one history in chronological order.
         Columns are recognized by their names, like those of a file with a header.
     name : str, default "table"
-        What a table in memory is called in messages, and by which its instrument is recognized when it names no contract:
-        ``"ES 1 minute"``.
+        What messages call a table in memory, such as ``"ES 1 minute"``. If the table names no contract, its instrument is
+        recognized by this name.
     progress : callable or bool, optional
         Receives :class:`Progress`; True for a line on standard error, False for nothing. By default there is a line in a
         terminal and in a notebook.
@@ -321,12 +321,12 @@ def simulate(bars: int, *, seed: int = 42, start_date: datetime.date = datetime.
     """Simulates one-minute bars that resemble an index future, for tests and first steps.
 
     The price has no drift, so there is no edge to learn. The same arguments give the same bars on every machine, and the
-    same as ``rekindle simulate``.
+    same bars as ``rekindle simulate``.
 
     Parameters
     ----------
     bars : int
-        How many, 1 to 1,000,000,000.
+        How many bars, 1 to 1,000,000,000.
     seed : int, default 42
     start_date : datetime.date, default 2021-12-06
         The first trading day.
@@ -334,6 +334,6 @@ def simulate(bars: int, *, seed: int = 42, start_date: datetime.date = datetime.
     Returns
     -------
     Table
-        As :meth:`Bars.table` gives it; :func:`read_bars` takes it.
+        In the form of :meth:`Bars.table`; :func:`read_bars` takes it.
     """
     return Table(_core.simulate(bars, seed, (start_date - _EPOCH).days))

@@ -37,7 +37,7 @@ class UsageError(RekindleError, ValueError):
 
 
 def _value_in_python(setting: dict, value: str) -> Optional[str]:
-    """The value as Python source; None if it does not belong to the setting."""
+    """The value as Python source; None if the setting cannot have it."""
     bare = value.strip("\"'")
     if setting["kind"] in ("integer", "number"):
         return bare if re.fullmatch(r"-?[\d.]+(e-?\d+)?", bare) else None

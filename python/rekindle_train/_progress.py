@@ -47,7 +47,7 @@ ProgressArgument = Union[None, bool, Callable[[Progress], object]]
 
 
 class _Line:
-    """One line on standard error that is written over."""
+    """One line on standard error, overwritten with each report."""
 
     def __init__(self) -> None:
         self._stage, self._began, self._width = "", 0.0, 0
@@ -84,7 +84,7 @@ class _Line:
 
 
 def _is_watched() -> bool:
-    """Whether somebody sees standard error: in a terminal or a notebook."""
+    """Whether standard error is visible: in a terminal or a notebook."""
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules) and os.environ.get("TERM") != "dumb"
 
 

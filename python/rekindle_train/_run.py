@@ -25,7 +25,7 @@ _METADATA = "best_model_metadata.json"
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model predicts after the last bar or the last complete session.
+    """A model's prediction of what follows the last bar or the last complete session.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class Prediction:
     target : str
         What the value is.
     interval : tuple of float
-        Low and high end, between which ``interval_level`` of the outcomes are expected; None if it is not known.
+        The low and the high end of the range that is expected to hold ``interval_level`` of the outcomes; None if unknown.
     baseline : float
-        What a model without any knowledge predicts.
+        What a model without features predicts.
     from_session, from_bar_end : str
         The session, and the end of the last bar that was used, with its zone.
     price : float
@@ -45,7 +45,7 @@ class Prediction:
         The model's verdict on its validation rows.
     notes : list of str
     details : dict
-        Everything, as ``rekindle predict --format json`` prints it.
+        The whole prediction, as ``rekindle predict --format json`` prints it.
     """
 
     value: float
@@ -87,7 +87,7 @@ class Run:
         Raises
         ------
         UsageError
-            The folder is not that of a run.
+            The folder is not a run folder.
         """
         _core.check_run_folder(os.fspath(folder))
         return cls(folder)
@@ -146,7 +146,7 @@ class Run:
     def predictions(self) -> Table:
         """What the network predicted for the validation rows: ``date``, ``known_at``, ``prediction``, ``outcome``.
 
-        Only of a run that was trained by this object; the folder does not hold them.
+        Available only if this object trained the run, because the folder does not hold them.
         """
         if self._predictions is None:
             raise RekindleError(
@@ -165,7 +165,7 @@ class Run:
         ----------
         bars : Bars
         other_instrument : bool, default False
-            The bars may be of another instrument than the model's.
+            Accept bars of another instrument than the model's.
         progress : callable or bool, optional
             As in :func:`read_bars`.
 
@@ -176,7 +176,7 @@ class Run:
         Raises
         ------
         UsageError
-            The bars differ from those of the model: other features, tick, length of bars, sessions or instrument.
+            The bars differ from the model's in features, tick, length of bars, sessions or instrument.
         """
         return predict(self._folder, bars, other_instrument=other_instrument, progress=progress)
 
@@ -202,7 +202,7 @@ def predict(
     scaler : path, optional
         The scaler (JSON) of a model that has none.
     other_instrument : bool, default False
-        The bars may be of another instrument than the model's.
+        Accept bars of another instrument than the model's.
     progress : callable or bool, optional
         As in :func:`read_bars`.
 
@@ -250,7 +250,7 @@ def train(bars: Bars, *, progress: ProgressArgument = None, **settings: "Unpack[
     Raises
     ------
     UsageError
-        A setting is wrong, or the bars do not suffice.
+        A setting is wrong, or there are too few bars.
     RekindleError
         The training failed: the loss is not finite, the device was lost, the disk is full.
     """

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, TypeVar
 
 from . import _core
 
-#: Settings of bars of several instruments, which the module does not read.
+#: Settings for bars of several instruments, which the module cannot read.
 _OF_THE_PROGRAM = ("several_instruments", "scale_by", "instrument_input")
 
 #: Every setting by its name.
@@ -46,7 +46,7 @@ _TYPES = {
 
 
 def type_of(name: str) -> str:
-    """The type of a setting, as an annotation."""
+    """The annotation for the type of a setting."""
     row = SETTINGS[name]
     if row["kind"] == "word":
         return f"Literal[{', '.join(repr(word) for word in row['words'])}]"
@@ -61,7 +61,7 @@ def default_of(name: str) -> Any:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """Converts a value to one that JSON can hold."""
     kind = SETTINGS[name]["kind"] if name in SETTINGS else "text"
     if kind == "path":
         return os.path.abspath(os.fspath(value)) if value else ""

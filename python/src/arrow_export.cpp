@@ -101,8 +101,8 @@ ArrowSchema make_schema(const Table& table) {
 
 // ---- Batches --------------------------------------------------------------------------------------------
 
-/// An array with what it owns. A child may be moved out of its batch and outlive it, so every array owns its
-/// own buffers.
+/// An array and everything that it owns. A child may be moved out of its batch and outlive it, so every array
+/// owns its own buffers.
 struct ArrayContent {
     std::vector<std::shared_ptr<const void>> owners;
     std::vector<const void*> buffers;
@@ -137,7 +137,7 @@ ArrowArray make_array(std::size_t length, std::unique_ptr<ArrayContent> content)
             .private_data = owned};
 }
 
-/// Adds a buffer without nulls before it, as every column has.
+/// Adds a buffer of values that the array owns.
 template <class Value>
 void add_buffer(ArrayContent& content, std::vector<Value> values) {
     auto owner = std::make_shared<const std::vector<Value>>(std::move(values));
@@ -178,7 +178,7 @@ std::vector<std::byte> copied_values(const Column& column) {
 
 ArrowArray make_column(const Column& column) {
     auto content = std::make_unique<ArrayContent>();
-    content->buffers.push_back(nullptr); // no nulls
+    content->buffers.push_back(nullptr); // no validity buffer: there are no nulls
     if (column.type == ColumnType::boolean) {
         add_buffer(*content, packed_bits(column));
     } else if (column.stride != column.width() || column.size == 0) {
@@ -213,7 +213,7 @@ StreamContent& content_of(ArrowArrayStream* stream) {
     return *static_cast<StreamContent*>(stream->private_data);
 }
 
-/// Calls `step`; what it throws becomes the error of the stream.
+/// Calls `step` and turns an exception into the error of the stream.
 template <class Step>
 int guarded(ArrowArrayStream* stream, const Step& step) noexcept {
     try {
@@ -247,7 +247,7 @@ void release_stream(ArrowArrayStream* stream) {
     stream->release = nullptr;
 }
 
-/// A capsule that owns a structure of the interface: the receiver moves its content out.
+/// A capsule that owns a structure of the interface until the receiver moves its content out.
 template <class Structure>
 nb::capsule make_capsule(Structure structure, const char* name) {
     auto owned = std::make_unique<Structure>(structure);

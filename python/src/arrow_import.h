@@ -1,5 +1,5 @@
 #pragma once
-/// Tables of other Python libraries.
+/// Imports tables from other Python libraries.
 
 #include <rekindle/market/arrow_table.h>
 
@@ -7,8 +7,8 @@
 
 namespace rekindle::python {
 
-/// From an object with __arrow_c_stream__ or __arrow_c_array__. Throws nb::type_error for another object, and
-/// Error like ArrowTable::read().
+/// Imports an object with __arrow_c_stream__ or __arrow_c_array__. Throws nb::type_error for any other
+/// object, and Error like ArrowTable::read().
 market::ArrowTable import_table(nanobind::handle object);
 
 } // namespace rekindle::python

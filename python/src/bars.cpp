@@ -29,7 +29,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The file of bars that are read in blocks. It is mapped, so its name can be removed as soon as it is open.
+/// The column file of bars that are read in blocks. It is memory-mapped, so its name can be removed as soon
+/// as it is open.
 class ColumnFile {
   public:
     ColumnFile()
@@ -51,7 +52,7 @@ ThreadPool pool_of(const trainer::TrainConfig& config) {
     return ThreadPool(static_cast<std::size_t>(config.threads));
 }
 
-/// `tables`: the tables in memory among the paths, by path.
+/// `tables` maps each path that stands for a table in memory to the table.
 std::shared_ptr<Bars> read_bars(const std::vector<std::string>& paths, const nb::dict& tables,
                                 const std::string& json, nb::handle listener) {
     Settings settings;
@@ -147,7 +148,7 @@ Features features_of(const Bars& bars, const std::string& json, nb::handle liste
     });
 }
 
-/// All features as one array whose rows lie one after the other.
+/// All features as one contiguous array, row by row.
 nb::ndarray<nb::numpy, nb::ro, double> matrix_of(const Features& features) {
     auto keeper = std::make_unique<std::shared_ptr<const market::FeatureMatrix>>(features.matrix);
     const nb::capsule owner(keeper.get(), [](void* pointer) noexcept {

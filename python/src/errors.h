@@ -3,8 +3,8 @@
 
 namespace rekindle::python {
 
-/// Makes rekindle::Error arrive in Python as rekindle_train.RekindleError (or its subclass UsageError), and
-/// the runtime's errors likewise.
+/// Turns rekindle::Error into the Python exception rekindle_train.RekindleError (or its subclass UsageError),
+/// and the runtime's errors likewise.
 void register_errors();
 
 } // namespace rekindle::python

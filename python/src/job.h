@@ -13,8 +13,8 @@
 namespace rekindle::python {
 
 /// Reports to the Python object `listener` (rekindle_train._progress.Listener) and lets Python handle
-/// signals: an exception from either, KeyboardInterrupt for example, sets the token and is kept. Used on the
-/// thread that runs the job, with or without the global lock.
+/// signals. If either raises an exception, such as KeyboardInterrupt, sets the token and keeps the exception.
+/// Used on the thread that runs the job, with or without the global lock.
 class JobProgress final : public trainer::ProgressSink {
   public:
     /// Preconditions: holds the global lock; the listener outlives this object.

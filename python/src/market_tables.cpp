@@ -21,7 +21,7 @@ std::vector<double> in_points(std::span<const market::Ticks> prices, const Point
     return values;
 }
 
-/// The names of contracts as words, with a last one for sessions that mix contracts.
+/// The names of contracts as words; the last word stands for sessions that mix contracts.
 class ContractWords {
   public:
     explicit ContractWords(const market::BarMetadata& metadata) : words_(metadata.contracts) {
@@ -55,7 +55,7 @@ std::vector<double> fractions(std::span<const std::int64_t> volumes, double per_
     return values;
 }
 
-/// Fixed-point volume of a profile that is one traded unit.
+/// What one traded unit is in the fixed-point volumes of a profile.
 double profile_units(const market::BarMetadata& metadata) {
     return static_cast<double>(metadata.volume_per_unit()) *
            static_cast<double>(std::int64_t{1} << market::volume_fraction_bits);
@@ -65,7 +65,7 @@ market::VolumeProfile profile_of(const trainer::MarketData& data, std::size_t se
     return market::session_profile(data.read.bars, data.plan.sessions[session], data.profile_rules);
 }
 
-/// The end of the newest bar of each row.
+/// For each row, the end of the newest bar that it uses.
 std::vector<std::int64_t> known_at(const trainer::MarketData& data, std::span<const std::int64_t> times) {
     std::vector<std::int64_t> ends(times.size());
     std::ranges::transform(times, ends.begin(), [&](std::int64_t time) { return data.ends.of(time); });

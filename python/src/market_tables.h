@@ -22,7 +22,7 @@ Table session_table(const trainer::MarketData& data);
 Table profile_table(const trainer::MarketData& data, std::size_t session);
 /// The profiles of all sessions: session, date, price, volume.
 Table all_profiles_table(const trainer::MarketData& data);
-/// high volume nodes and low volume nodes of a session, in points.
+/// High-volume nodes and low-volume nodes of a session, in points.
 struct NodePrices {
     std::vector<double> high, low;
 };

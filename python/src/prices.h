@@ -7,7 +7,7 @@
 
 namespace rekindle::python {
 
-/// Gives the double nearest to the decimal number: 248574 ticks of 0.01 are 2485.74 points, not
+/// Converts to the double that is nearest to the decimal number: 248574 ticks of 0.01 are 2485.74 points, not
 /// 2485.7400000000002.
 class PointScale {
   public:

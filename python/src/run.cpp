@@ -26,7 +26,7 @@ Table validation_table(trainer::ValidationRows rows, ColumnType time) {
                   own_column("outcome", ColumnType::float64, std::move(rows.outcome))});
 }
 
-/// Runs the job. If Python ended it, for example with Ctrl-C, the listener is told how to continue.
+/// Runs the job. If Python ends it, for example with Ctrl-C, tells the listener how to continue it.
 trainer::TrainOutcome run_training(const Bars& bars, const Settings& settings, nb::handle listener) {
     std::string interrupted;
     try {
@@ -55,7 +55,7 @@ nb::dict train(const Bars& bars, const std::string& json, nb::handle listener) {
     return result;
 }
 
-/// As JSON text, in which unknown values are null.
+/// Returns the prediction as JSON text, with null for unknown values.
 std::string predict(const std::string& model, const Bars& bars, const std::string& scaler,
                     bool other_instrument, nb::handle listener) {
     const trainer::PredictOptions options{.model = model,

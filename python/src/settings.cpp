@@ -73,7 +73,7 @@ Settings with_settings(Settings base, const std::string& json, std::string_view 
         config.clock = market::Clock::raw;
     trainer::check_combinations(command, config, chosen);
     if (config.instrument == "auto")
-        config.instrument = "none"; // so that bars and their training are cut alike
+        config.instrument = "none"; // so that reading and training cut the bars alike
     trainer::apply_instrument(config, base.given);
     return base;
 }

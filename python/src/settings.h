@@ -16,8 +16,8 @@ struct Settings {
     std::set<std::string> given;
 };
 
-/// `base` with the settings in `json`, as `rekindle COMMAND` would use them: with the zone and hours of the
-/// instrument, and for the original system's rules with raw labels. Throws Error (usage) for an unknown key,
+/// `base` with the settings in `json`, applied as `rekindle COMMAND` would: with the zone and hours of the
+/// instrument, and with raw labels for the original system's rules. Throws Error (usage) for an unknown key,
 /// a wrong value, or settings that exclude each other.
 Settings with_settings(Settings base, const std::string& json, std::string_view command);
 

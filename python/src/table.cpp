@@ -48,7 +48,7 @@ const char* name_of(ColumnType type) {
 
 using Array = nb::ndarray<nb::numpy, nb::ro>;
 
-/// The values where they are: days, seconds and indices are whole numbers.
+/// A view of the values where they are stored; days, seconds and indices appear as integers.
 Array view_of(const Column& column) {
     auto keeper = std::make_unique<std::shared_ptr<const void>>(column.owner);
     const nb::capsule owner(keeper.get(), [](void* pointer) noexcept {

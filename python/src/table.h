@@ -31,14 +31,14 @@ struct Column {
     ColumnType type = ColumnType::float64;
     const std::byte* values = nullptr;
     std::size_t size = 0;
-    std::size_t stride = 0; ///< bytes from one value to the next
+    std::size_t stride = 0; ///< bytes from the beginning of one value to that of the next
     std::shared_ptr<const void> owner;
-    std::shared_ptr<const std::vector<std::string>> words; ///< of texts
+    std::shared_ptr<const std::vector<std::string>> words; ///< for texts
 
     std::size_t width() const noexcept;
 };
 
-/// A column of values that are kept by `owner`.
+/// A column of values that `owner` keeps alive.
 template <class Value>
 Column view_column(std::string name, ColumnType type, std::span<const Value> values,
                    std::shared_ptr<const void> owner) {
@@ -46,7 +46,7 @@ Column view_column(std::string name, ColumnType type, std::span<const Value> val
             values.size(),   sizeof(Value), std::move(owner),
             nullptr};
 }
-/// A column that keeps its values.
+/// A column that owns its values.
 template <class Value>
 Column own_column(std::string name, ColumnType type, std::vector<Value> values) {
     auto owner = std::make_shared<const std::vector<Value>>(std::move(values));

@@ -3,7 +3,7 @@
     PYTHONPATH=build/release/python python3 python/tools/generate_settings.py           prints the file
     PYTHONPATH=build/release/python python3 python/tools/generate_settings.py --write   writes it
 
-Everything comes from the table of settings in the extension module, which the program's options come from too.
+Everything comes from the table of settings in the extension module, from which the program's options come, too.
 """
 
 import pathlib
@@ -50,7 +50,7 @@ def module():
     """The text of the file."""
     parts = [HEADER]
     for title, (function, names) in CLASSES.items():
-        parts.append(f'\nclass {title}(TypedDict, total=False):\n    """Of {function}()."""\n\n')
+        parts.append(f'\nclass {title}(TypedDict, total=False):\n    """Settings of {function}()."""\n\n')
         parts.append("\n".join(field(name) for name in names) + "\n")
     return "".join(parts).rstrip("\n") + "\n"
 

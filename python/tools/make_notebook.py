@@ -1,6 +1,6 @@
 """Writes python/notebooks/first-steps.ipynb, without outputs: python3 python/tools/make_notebook.py
 
-The notebook is text here, so that changes to it can be read.
+The notebook is kept here as text, so that changes to it are readable.
 """
 
 import json
@@ -10,7 +10,7 @@ CELLS = [
     """# First steps with rekindle_train
 
 From a Parquet file to volume profiles, a trained network and a prediction. Needs `rekindle-train`, `pyarrow` and
-`matplotlib`. The bars are simulated; put the name of your own file in the place of `bars.parquet`.""",
+`matplotlib`. The bars are simulated; to use your own, replace `bars.parquet` with the name of your file.""",
     """import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,7 @@ axis.legend()
 plt.show()""",
     """## Features
 
-One row for each session. `known_at` says from when on a row is known: no feature uses anything later.""",
+One row for each session. `known_at` is the time from which a row is known: no feature uses anything later.""",
     """features = bars.features(features=["session", "returns", "gap"])
 print(features.matrix.shape, features.names[:5], "…")
 features.to_pandas().iloc[-3:, :6]""",

@@ -10,7 +10,7 @@ namespace {
 
 using rekindle::test::ArrowColumn;
 
-/// Takes numbers from the input; zeros after its end.
+/// Takes numbers from the input, and zeros after its end.
 class Input {
   public:
     Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
@@ -40,8 +40,8 @@ constexpr std::array widths{0, 1,  1, 1, 2, 2, 4, 4, 8, 8, 2,  4, 8, 4,
 static_assert(formats.size() == widths.size());
 constexpr std::array names{"time", "open", "high", "low", "close", "volume", "contract", "vix"};
 
-/// The characters of texts end where the last position says, as the interface demands: the importer cannot
-/// see their size.
+/// The last position must say where the texts' characters end, as the interface requires: the importer cannot
+/// see the size of their buffer.
 template <class Position>
 void bound_positions(ArrowColumn::Buffer& buffer, Position most) {
     for (std::size_t i = 0; i + sizeof(Position) <= buffer.size(); i += sizeof(Position)) {
@@ -94,8 +94,8 @@ ArrowColumn column_of(Input& input, const char* name, std::size_t rows, bool may
 
 } // namespace
 
-/// The input chooses the columns of a table, their buffers and what the structures claim about them. Buffers
-/// are as large as the structures say, because the interface does not pass their sizes.
+/// The input chooses a table's columns, their buffers and what the structures claim about them. Buffers are
+/// as large as the structures say, because the interface does not pass their sizes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rekindle;
     Input input(data, size);

@@ -1,4 +1,4 @@
-/// Files of predictions and positions.
+/// Reads files of predictions and positions.
 
 #include <rekindle/base/error.h>
 #include <rekindle/research/signals.h>

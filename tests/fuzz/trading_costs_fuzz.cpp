@@ -1,4 +1,4 @@
-/// Lists of trading costs.
+/// Parses lists of trading costs.
 
 #include <rekindle/base/error.h>
 #include <rekindle/market/trading_costs.h>

@@ -1,4 +1,4 @@
-"""Samples for the tests of rekindle_train. REKINDLE_PROGRAM names the program that they are compared with."""
+"""Fixtures for the tests of rekindle_train. REKINDLE_PROGRAM names the program that the module is compared with."""
 
 import os
 import subprocess

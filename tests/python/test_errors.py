@@ -67,7 +67,7 @@ def test_options_become_keywords():
 
 
 def test_values_of_other_types(csv, folder):
-    """Paths, NumPy's numbers, single words and tuples are taken."""
+    """Paths, NumPy's numbers, single words and tuples are accepted."""
     bars = rk.read_bars(pathlib.Path(csv), tick=0.25, progress=False)
     assert bars.settings["tick"] == "0.25"
     run = rk.train(
@@ -97,7 +97,7 @@ def test_an_exception_in_the_callback_ends_the_job(bars, folder):
 
 
 def test_ctrl_c_leaves_a_checkpoint(bars, folder, caplog):
-    """SIGINT while another thread counts: the interpreter is not blocked."""
+    """SIGINT arrives while another thread counts, which shows that the interpreter is not blocked."""
     output = folder / "interrupted"
     counted = []
     done = threading.Event()

@@ -41,7 +41,7 @@ def test_profiles(csv, bars, folder):
 
 
 def test_profile_levels(csv, bars, folder):
-    """Of the last session, counted from the bars themselves: a bar's volume is spread evenly over its prices."""
+    """The profile of the last session, counted from the bars themselves: a bar's volume is spread evenly over its prices."""
     session = {name: bars.sessions()[name][-1] for name in ("first_bar", "bars", "contract")}
     table = bars.table()
     volume = {}
