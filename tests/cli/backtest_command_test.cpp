@@ -1,4 +1,4 @@
-/// rekindle backtest from the command line: every option once right and once wrong.
+/// rekindle backtest from the command line, with a right and a wrong value for every option.
 
 #include "process.h"
 #include "small_market.h"
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with predictions of every third hour of a year and the positions that follow from them.
+/// A folder with predictions and positions.
 class Signals {
     TemporaryFolder folder_;
 
@@ -49,7 +49,7 @@ const Signals& shared_signals() {
     return signals;
 }
 
-/// The figures in backtest.json without texts that name options.
+/// The contents of backtest.json after a backtest with these options.
 std::string figures_of(const Words& options, const Words& signals) {
     const TemporaryFolder folder;
     const Finished finished = rekindle(joined(
@@ -75,7 +75,7 @@ TEST(BacktestCommand, PrintsTheVerdictFirstAndWritesItsFiles) {
     const std::string page = read_file(folder.path() + "/backtest/report.html");
     EXPECT_TRUE(contains(page, "Rekindle backtest"));
     EXPECT_TRUE(contains(page, "no interval: "));
-    // The same as a result on standard output.
+    // --format json prints the same result on standard output.
     const Finished printed =
         rekindle({"backtest", "--data", shared_market().bars, "--predictions", shared_signals().predictions,
                   "--capital", "10000000", "--format", "json", "--quiet"},
@@ -173,7 +173,7 @@ TEST(BacktestCommand, SaysWhenBarsAndPredictionsDoNotMeet) {
     const Finished finished = rekindle({"backtest", "--data", shared_market().bars, "--positions", late,
                                         "--output", folder.path() + "/out"});
     EXPECT_EQ(finished.status, 2);
-    EXPECT_TRUE(contains(finished.errors, "none of the bars comes after a decision of the file"))
+    EXPECT_TRUE(contains(finished.errors, "no bar comes after the first decision in the file"))
         << finished.errors;
 }
 

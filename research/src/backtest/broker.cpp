@@ -63,7 +63,7 @@ void Broker::close(std::size_t bar, double quantity, double price, ExitReason re
             lots_.pop_front();
     }
     if (lots_.empty())
-        position_ = 0; // without what is left of rounding
+        position_ = 0; // removes the rounding error
 }
 
 void Broker::open(std::size_t bar, double quantity, double price) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Fills: the open contracts, cash, and what filling costs.
+/// The broker of a backtest: fills orders and keeps the open contracts, the cash, and the costs.
 
 #include <rekindle/research/backtest.h>
 
@@ -8,7 +8,7 @@
 
 namespace rekindle::research {
 
-/// Whether the fill's price is worsened by slippage: not for limit orders.
+/// Whether slippage worsens the price of a fill. It does not for limit orders.
 enum class Slippage { none, applied };
 
 class Broker {
@@ -22,8 +22,8 @@ class Broker {
     double margin(double price) const noexcept {
         return std::abs(position_) * price_value(price) * costs_.margin_share;
     }
-    /// Buys (or sells, if negative) contracts in a bar. Opposite contracts are closed first, the oldest ones
-    /// before others. The rest is refused if the equity does not cover its margin.
+    /// Buys (or sells, if negative) contracts in a bar. First closes opposite contracts, oldest first.
+    /// Refuses the rest if the equity does not cover the margin.
     void fill(std::size_t bar, double quantity, double price, Slippage slippage, ExitReason reason);
 
   private:

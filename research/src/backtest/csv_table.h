@@ -1,5 +1,5 @@
 #pragma once
-/// Small CSV files with a header, as programs write them: no quoted line breaks.
+/// Reads small CSV files that have a header and no quoted line breaks.
 
 #include <rekindle/base/error.h>
 
@@ -12,7 +12,7 @@
 
 namespace rekindle::research {
 
-/// One line of the table; the views are valid during the call.
+/// One line of the table. Its views are valid only during the callback.
 class CsvRow {
   public:
     CsvRow(const std::vector<std::string>& header, const std::string& where, std::uint64_t line)
@@ -22,8 +22,9 @@ class CsvRow {
     std::string_view text(std::string_view column) const;
     /// A number; NaN for an empty field or a missing column. Throws Error (usage) for any other text.
     double number(std::string_view column) const;
-    /// An instant: YYYY-MM-DDTHH:MM:SSZ, also with a blank for the T, +00:00 for the Z, or without both (raw
-    /// labels). Seconds since 1970-01-01T00:00:00Z. Throws Error (usage) for any other text.
+    /// An instant in seconds since 1970-01-01T00:00:00Z. Reads YYYY-MM-DDTHH:MM:SSZ, YYYY-MM-DD, a blank
+    /// instead of the T, +00:00 instead of the Z, or no zone (raw labels). Throws Error (usage) for any other
+    /// text.
     std::int64_t instant(std::string_view column) const;
     Error error(std::string what) const;
 
@@ -35,9 +36,9 @@ class CsvRow {
     std::uint64_t line_;
 };
 
-/// Calls `row` for each line. Blanks around fields and one pair of quotes are dropped, empty lines skipped.
-/// Throws Error (usage) with file and line for a missing required column, a column that appears twice, or a
-/// line with another number of fields.
+/// Calls `row` for each line. Strips blanks and one pair of quotes around fields, and skips empty lines.
+/// Throws Error (usage) with file and line if a required column is missing, a column appears twice, or a line
+/// has a different number of fields than the header.
 void read_csv_rows(std::string_view csv, const std::string& where,
                    const std::vector<std::string_view>& required,
                    const std::function<void(const CsvRow&)>& row);

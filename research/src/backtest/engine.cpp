@@ -14,14 +14,14 @@ namespace rekindle::research {
 
 namespace {
 
-/// Equity below this share of the margin closes the position.
+/// The position is closed when the equity falls below this share of the margin.
 constexpr double maintenance = 0.5;
 
 struct Protection {
     double stop_loss = no_price, take_profit = no_price;
 };
 
-/// An order that changes the position to `position`.
+/// An order that brings the position to `position` contracts.
 struct EntryOrder {
     OrderKind kind = OrderKind::market;
     double price = no_price;
@@ -32,7 +32,7 @@ struct EntryOrder {
 /// Which protective orders a bar may fill.
 struct ProtectionScope {
     bool from_open = true;   ///< the position was held when the bar opened
-    bool take_profit = true; ///< the take profit can be told to come after the entry
+    bool take_profit = true; ///< the bar certainly reached the take profit after the entry
 };
 
 class Engine {
@@ -72,7 +72,8 @@ class Engine {
 
     void decide(std::size_t bar, const Decision& decision) {
         const Protection protection{decision.stop_loss, decision.take_profit};
-        const bool repeated = last_ && last_->target == decision.target && last_->order == decision.order;
+        const bool repeated =
+            last_ && last_->target_position == decision.target_position && last_->order == decision.order;
         last_ = decision;
         if (repeated) {
             if (order_) {
@@ -91,11 +92,11 @@ class Engine {
             position_for(decision, series_, bar, broker_.equity(series_.bars[bar - 1].close), options_);
         if (!position) {
             ++result_.unsized;
-            last_.reset(); // so that the next decision is not a repetition
+            last_.reset(); // the next decision must not count as a repetition
         }
-        // A decision that cannot be sized still ends the position of the one before.
-        order_ = EntryOrder{.kind = decision.target == 0 || !position || repeated ? OrderKind::market
-                                                                                  : decision.order,
+        // A decision that cannot be sized still ends the previous position.
+        order_ = EntryOrder{.kind = decision.target_position == 0 || !position || repeated ? OrderKind::market
+                                                                                           : decision.order,
                             .price = decision.price,
                             .position = position.value_or(0),
                             .protection = protection};
@@ -108,15 +109,15 @@ class Engine {
         protection_ = order.protection;
     }
 
-    /// Fills a waiting limit or stop order if the bar reaches its price.
+    /// Fills the waiting limit or stop order if the bar reaches its price.
     void try_entry(std::size_t bar) {
         const TradedBar& now = series_.bars[bar];
-        const double wanted = order_->position - broker_.position();
-        if (wanted == 0) {
+        const double change = order_->position - broker_.position();
+        if (change == 0) {
             enter(bar, now.open, Slippage::none);
             return;
         }
-        const bool limit = order_->kind == OrderKind::limit, buys = wanted > 0;
+        const bool limit = order_->kind == OrderKind::limit, buys = change > 0;
         const double price = order_->price;
         // A buy limit and a sell stop wait for lower prices.
         const bool waits_below = limit == buys;
@@ -192,10 +193,10 @@ class Engine {
     const BacktestOptions& options_;
     BacktestResult result_;
     Broker broker_;
-    std::size_t next_ = 0; ///< decision
-    std::optional<Decision> last_;
-    std::optional<EntryOrder> order_; ///< that waits
-    Protection protection_;           ///< of the position
+    std::size_t next_ = 0;            ///< index of the next decision
+    std::optional<Decision> last_;    ///< the latest decision that could be sized
+    std::optional<EntryOrder> order_; ///< the waiting order
+    Protection protection_;           ///< of the current position
     bool left_ = false;               ///< a protective order or margin call ended the position of last_
     bool margin_call_ = false;
 };
@@ -212,20 +213,20 @@ void check(const BacktestOptions& options) {
     require(positive(options.capital), "the capital", "money above 0");
     require(positive(options.sizing.amount), "the size", "a number above 0");
     require(positive(options.sizing.step), "the step of the size", "a number above 0");
-    require(options.sizing.lookback >= 2, "the lookback of the volatility", "at least two bars");
+    require(options.sizing.lookback >= 2, "the look-back of the volatility", "at least two bars");
     require(positive(costs.point_value), "the value of a point", "money above 0");
     require(not_negative(costs.commission) && not_negative(costs.commission_share), "the commission",
             "at least 0");
     require(not_negative(costs.slippage) && not_negative(costs.slippage_share), "the slippage", "at least 0");
-    require(not_negative(costs.margin_share), "the margin", "a share of at least 0");
+    require(not_negative(costs.margin_share), "the margin", "at least 0");
 }
 
 void check(const Decision& decision) {
-    if (!std::isfinite(decision.target))
-        throw usage_error("a decision has no target").expected("a finite number");
-    if (decision.target == 0)
+    if (!std::isfinite(decision.target_position))
+        throw usage_error("a decision has no target position").expected("a finite number");
+    if (decision.target_position == 0)
         return;
-    const double sign = decision.target > 0 ? 1 : -1;
+    const double sign = decision.target_position > 0 ? 1 : -1;
     const bool waits = decision.order != OrderKind::market;
     if (waits && !std::isfinite(decision.price))
         throw usage_error("a limit or stop order has no price");

@@ -25,12 +25,13 @@ struct Signals {
 };
 
 Error no_overlap(const std::filesystem::path& file) {
-    return usage_error("none of the bars comes after a decision of the file")
+    return usage_error("no bar comes after the first decision in the file")
         .at(file.string())
         .hint("The file and the bars must cover the same time; known_at is in UTC.");
 }
 
-/// The decisions of predictions; cuts the series at the end of the last one's bar.
+/// Makes decisions from the predictions, and cuts the series after the bar in which the last prediction
+/// became known.
 Signals from_predictions(const BacktestJob& job, TradedSeries& series) {
     const auto rows = select_predictions(read_predictions(job.predictions), job.filter);
     const auto end = std::ranges::upper_bound(series.bars, rows.back().known_at, {}, &TradedBar::end);
@@ -59,7 +60,7 @@ Signals signals_of(const BacktestJob& job, TradedSeries& series) {
     return signals;
 }
 
-/// Reads the bars and cuts them into sessions; a bar can be traded before its session is over.
+/// Reads the bars and divides them into sessions. Includes the bars of an unfinished session.
 void read_series(const BacktestJob& job, const std::filesystem::path& column_file, ThreadPool& pool,
                  trainer::ProgressSink& progress, const CancellationToken& cancellation,
                  BacktestOutcome& outcome) {
@@ -78,7 +79,7 @@ void read_series(const BacktestJob& job, const std::filesystem::path& column_fil
     market::SessionPlan plan =
         market::plan_sessions(read.bars, rules, calendar, trainer::roll_method(job.bars));
     if (!plan.sessions.empty() && !plan.sessions.back().complete)
-        plan.notes.pop_back(); // the last one says that the session is not used
+        plan.notes.pop_back(); // it says that the last session is not used, but a backtest does use it
     for (const std::string& note : plan.notes)
         progress.info(note);
     outcome.bars = read.report;
@@ -136,10 +137,11 @@ BacktestOutcome run_backtest_job(const BacktestJob& job, const std::filesystem::
         progress.info(note);
     const Performance& own = outcome.judged.evaluation.strategy;
     if (own.refused > 0)
-        progress.warning(fmt::format("the margin did not cover {}; give more --capital or a smaller --size",
-                                     counted(own.refused, "order")));
+        progress.warning(
+            fmt::format("the equity did not cover the margin of {}; use more --capital or a smaller --size",
+                        counted(own.refused, "order")));
     if (own.unsized > 0)
-        progress.warning(fmt::format("{} could not be sized", counted(own.unsized, "decision")));
+        progress.warning(fmt::format("the sizing rule could not size {}", counted(own.unsized, "decision")));
     write_backtest_files(job, outcome);
     return outcome;
 }

@@ -14,9 +14,9 @@ namespace {
 
 std::vector<std::string> parts_of(const Costs& costs, const std::string& currency) {
     const std::string money = currency.empty() ? "" : " " + currency;
-    std::vector<std::string> parts{fmt::format("{:g}{} a point", costs.point_value, money)};
+    std::vector<std::string> parts{fmt::format("{:g}{} per point", costs.point_value, money)};
     if (costs.commission > 0)
-        parts.push_back(fmt::format("commission {:g}{} a contract and fill", costs.commission, money));
+        parts.push_back(fmt::format("commission {:g}{} per contract and fill", costs.commission, money));
     if (costs.commission_share > 0)
         parts.push_back(
             fmt::format("commission {:g} % of the value for each fill", 100 * costs.commission_share));
@@ -43,7 +43,7 @@ JobCosts costs_of(const BacktestJob& job, const TradedSeries& series) {
                                                              : market::TradingCostsTable::load(job.costs);
     const market::TradingCosts& typical = list.of(instrument ? instrument->symbol : "");
 
-    // Whoever gives one kind of commission or slippage does not mean the other kind in addition.
+    // If the user gives one kind of commission or slippage, the typical value of the other kind is not added.
     const bool own_commission = job.commission || job.commission_percent;
     const bool own_slippage = job.slippage_ticks || job.slippage_percent;
     const auto chosen = [](const std::optional<double>& own, bool any, double usual) {
@@ -54,7 +54,7 @@ JobCosts costs_of(const BacktestJob& job, const TradedSeries& series) {
     if (ticks > 0 && !(tick > 0))
         throw usage_error("these prices have no tick")
             .at("--slippage-ticks")
-            .hint("Use --slippage-percent, or give the --tick.");
+            .hint("Use --slippage-percent, or set --tick.");
     JobCosts result;
     result.costs.point_value = job.point_value.value_or(instrument ? instrument->point_value : 1);
     result.costs.commission = chosen(job.commission, own_commission, typical.commission);
@@ -68,7 +68,7 @@ JobCosts costs_of(const BacktestJob& job, const TradedSeries& series) {
     result.text = fmt::format("{}: {}{}", instrument ? instrument->symbol : "no instrument in the list",
                               fmt::join(parts_of(result.costs, result.currency), ", "),
                               all_given ? ""
-                                        : fmt::format("; typical values of {}, yours may differ",
+                                        : fmt::format("; typical values of {}, which may differ from yours",
                                                       market::format_date(list.checked())));
     return result;
 }

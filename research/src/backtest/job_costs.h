@@ -12,8 +12,8 @@ struct JobCosts {
     std::string text;
 };
 
-/// The costs of the instrument of the bars, with those that the user gave in their place. Throws Error
-/// (usage) for a damaged list, and for slippage in ticks where prices have none.
+/// The typical costs of the bars' instrument, overridden by the costs that the user gave. Throws Error
+/// (usage) if the list is damaged or if slippage is in ticks but the prices have no tick.
 JobCosts costs_of(const BacktestJob& job, const TradedSeries& series);
 
 } // namespace rekindle::research

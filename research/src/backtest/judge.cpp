@@ -35,8 +35,8 @@ std::vector<double> beyond_market(const PeriodReturns& periods, double market_sh
     return returns;
 }
 
-/// The mean size of the strategy's positions: contracts for fixed sizes, else the mean value as a share of
-/// the equity, as far as the margin allows.
+/// The mean size of the strategy's positions: in contracts for fixed sizes, otherwise their mean value as a
+/// share of the equity, limited by the margin.
 SizingRule mean_size(const TradedSeries& series, const BacktestResult& result,
                      const BacktestOptions& options) {
     const bool fixed = options.sizing.kind == SizingRule::Kind::fixed;
@@ -56,7 +56,7 @@ SizingRule mean_size(const TradedSeries& series, const BacktestResult& result,
         rule.amount = std::max(1.0, std::floor(sum / bars / rule.step + 1e-9)) * rule.step;
         return rule;
     }
-    constexpr double room = 0.99; // for commission
+    constexpr double room = 0.99; // leaves 1 % for commission
     rule.kind = SizingRule::Kind::fraction;
     rule.amount = sum / bars;
     if (options.costs.margin_share > 0)
@@ -69,7 +69,7 @@ SizingRule mean_size(const TradedSeries& series, const BacktestResult& result,
 Expected<Skill> judge_skill(const PeriodReturns& periods, std::size_t trials) {
     const std::size_t count = periods.strategy.size();
     if (count < min_judged_periods)
-        return Error(fmt::format("{} are too few to tell skill from luck: at least {} are needed",
+        return Error(fmt::format("{} are too few to tell skill from luck: the test needs at least {}",
                                  counted(count, periods.name), min_judged_periods));
     const Expected<SharpeEstimate> estimate = estimate_sharpe(periods.strategy);
     if (!estimate)
@@ -78,7 +78,7 @@ Expected<Skill> judge_skill(const PeriodReturns& periods, std::size_t trials) {
     const double variance = sharpe_variance_without_skill(count);
     skill.sharpe_needed = expected_maximum_sharpe(trials, variance);
     skill.deflated = deflated_sharpe_ratio(*estimate, trials, variance);
-    // A strategy that only holds the market has no returns beyond it, up to rounding and costs.
+    // If the strategy only holds the market, what remains is rounding error and costs.
     const std::vector<double> rest = beyond_market(periods, skill.market_share);
     const Expected<SharpeEstimate> beyond = estimate_sharpe(rest);
     if (beyond && beyond->return_std > 1e-9 * estimate->return_std)
@@ -100,7 +100,7 @@ JudgedBacktest judge_backtest(const TradedSeries& series, std::span<const Decisi
 
     BacktestOptions holding = options;
     holding.sizing = mean_size(series, judged.result, options);
-    const std::vector<Decision> hold{{.known_at = series.bars[first].begin, .target = 1}};
+    const std::vector<Decision> hold{{.known_at = series.bars[first].begin, .target_position = 1}};
     const BacktestResult held = run_backtest(series, hold, holding);
     judged.buy_and_hold = period_returns(series, held, first, options.capital);
     evaluation.buy_and_hold = measure(series, held, judged.buy_and_hold, first, options.capital);

@@ -24,8 +24,8 @@ double sharpe_or_nan(std::span<const double> values) {
     return estimate ? estimate->ratio : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// A score of returns with its interval, or the reason why there is none. `scale` leads from the statistic of
-/// periods to the figure.
+/// Completes a score of returns with its interval, or with the reason why there is none. `scale` converts the
+/// statistic per period to the printed figure.
 Score returns_score(Score score, std::span<const double> returns,
                     const std::function<double(std::span<const double>)>& statistic, double scale,
                     std::uint64_t seed) {
@@ -50,9 +50,9 @@ std::vector<Score> scores_of(const PeriodReturns& periods, const BacktestEvaluat
              .unit = "%",
              .value = 100 * std::min(evaluation.skill->deflated, evaluation.skill->deflated_beyond_market),
              .baseline = 100 * Skill::needed,
-             .baseline_name = "what an edge needs",
-             .without_interval = "it is a probability itself"});
-    scores.push_back(returns_score({.name = "mean return a year",
+             .baseline_name = "the threshold for an edge",
+             .without_interval = "the figure is itself a probability"});
+    scores.push_back(returns_score({.name = "mean return per year",
                                     .unit = "%",
                                     .baseline = 100 * mean_return(periods.market) * periods.per_year,
                                     .baseline_name = "the market"},
@@ -61,14 +61,14 @@ std::vector<Score> scores_of(const PeriodReturns& periods, const BacktestEvaluat
         std::vector<double> beyond(periods.strategy.size());
         for (std::size_t i = 0; i < beyond.size(); ++i)
             beyond[i] = periods.strategy[i] - evaluation.skill->market_share * periods.market[i];
-        scores.push_back(returns_score({.name = "of which beyond the market",
+        scores.push_back(returns_score({.name = "return per year beyond the market",
                                         .unit = "%",
                                         .baseline = 0,
                                         .baseline_name = "a constant share of the market"},
                                        beyond, mean_return, 100 * periods.per_year, seed));
         const double factor = own.annual_sharpe / evaluation.skill->sharpe.ratio;
         scores.push_back(returns_score(
-            {.name = "Sharpe ratio a year", .baseline = held.annual_sharpe, .baseline_name = "buy and hold"},
+            {.name = "annual Sharpe ratio", .baseline = held.annual_sharpe, .baseline_name = "buy and hold"},
             periods.strategy, sharpe_or_nan,
             std::isfinite(factor) && factor > 0 ? factor : std::sqrt(periods.per_year), seed));
     }
@@ -93,10 +93,10 @@ trainer::Verdict verdict_of(const PeriodReturns& periods, const Error* unjudged,
     const std::string length = counted(periods.strategy.size(), periods.name);
     if (own.trades == 0)
         return {.label = "No trades",
-                .finding = "no order was filled, so there is nothing to judge",
-                .details = own.refused > 0   ? "The margin did not cover the orders."
+                .finding = "no order was filled",
+                .details = own.refused > 0   ? "The equity did not cover the margin of the orders."
                            : own.unsized > 0 ? "The sizing rule could not size a position."
-                                             : "No decision asked for a position."};
+                                             : "Every target position was flat."};
     const std::string outcome =
         fmt::format("after costs, the strategy {} {} in {}", own.profit < 0 ? "lost" : "earned",
                     percent_text(std::abs(own.total_return)), length);
@@ -105,18 +105,18 @@ trainer::Verdict verdict_of(const PeriodReturns& periods, const Error* unjudged,
                 .finding = outcome,
                 .details = "No verdict: " + unjudged->message() + "."};
     const Skill& skill = *evaluation.skill;
-    std::string details = fmt::format("The deflated Sharpe ratio is {:.1f} % for {}, and {:.1f} "
-                                      "% beyond what its share of the market "
-                                      "earned; an edge needs {:.0f} % of both. ",
+    std::string details = fmt::format("The deflated Sharpe ratio is {:.1f} % for {}, and {:.1f} % "
+                                      "after subtracting its share of the market's return; an edge needs "
+                                      "{:.0f} % in both. ",
                                       100 * skill.deflated, trials_text(evaluation.trials),
                                       100 * skill.deflated_beyond_market, 100 * Skill::needed);
     details +=
-        fmt::format("Sharpe ratio {:.2f} a year, buy and hold {:.2f}; largest drawdown {:.1f} %, {:.1f} %.",
+        fmt::format("Annual Sharpe ratio {:.2f} (buy and hold {:.2f}), largest drawdown {:.1f} % ({:.1f} %).",
                     own.annual_sharpe, evaluation.buy_and_hold.annual_sharpe, 100 * own.largest_drawdown,
                     100 * evaluation.buy_and_hold.largest_drawdown);
     if (skill.deflated >= Skill::needed && skill.deflated_beyond_market >= Skill::needed)
         return {.label = "Edge",
-                .finding = outcome + ", which is more than luck and the market explain",
+                .finding = outcome + ", more than luck and the market explain",
                 .details = details};
     if (own.profit < 0) {
         if (evaluation.profit_before_costs > 0)
@@ -128,10 +128,10 @@ trainer::Verdict verdict_of(const PeriodReturns& periods, const Error* unjudged,
         return {.label = "No edge",
                 .finding = outcome + ", no more than its share of the market explains",
                 .details = details};
-    const double longest = 30 * periods.per_year; // more says nothing to anybody
+    const double longest = 30 * periods.per_year; // a longer record is out of reach
     if (skill.periods_needed && *skill.periods_needed < longest)
         details +=
-            fmt::format(" With these returns, {} would be enough.",
+            fmt::format(" If returns like these continued, {} would be enough.",
                         counted(static_cast<std::int64_t>(std::ceil(*skill.periods_needed)), periods.name));
     return {.label = "No edge", .finding = outcome + ", which luck can explain", .details = details};
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Scores and the verdict on a backtest, in words.
+/// Words the scores and the verdict of a backtest.
 
 #include <rekindle/research/performance.h>
 
@@ -7,7 +7,7 @@
 
 namespace rekindle::research {
 
-/// Fills `evaluation.evaluation` from the other fields.
+/// Fills in `evaluation.evaluation` from the other fields of `evaluation`.
 void score_backtest(const PeriodReturns& periods, std::uint64_t seed, const Error* unjudged,
                     BacktestEvaluation& evaluation);
 

@@ -13,7 +13,7 @@ namespace rekindle::research {
 
 namespace {
 
-/// Without the noise of binary fractions: prices and money have fewer digits.
+/// Prints 12 significant digits, which hides the rounding noise of binary fractions.
 std::string decimal(double value) {
     return fmt::format("{:.12g}", value);
 }

@@ -12,7 +12,7 @@ void write_backtest_files(const BacktestJob& job, BacktestOutcome& outcome);
 /// The contents of report.html.
 trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcome& outcome);
 
-/// "2025-02-27T21:00:00Z"; without the Z for raw labels.
+/// "2025-02-27T21:00:00Z"; raw labels have no Z.
 std::string instant_text(std::int64_t instant, bool raw);
 
 } // namespace rekindle::research

@@ -19,7 +19,7 @@ std::string period_name(double per_year) {
     return per_year > 11 && per_year < 13 ? "month" : "period";
 }
 
-/// Change of the price in points over a bar, in the contract that is held.
+/// The change of the price over a bar, in points of the contract that is held.
 double change_of(const TradedSeries& series, std::size_t bar) {
     const TradedBar &now = series.bars[bar], &before = series.bars[bar - 1];
     if (now.contract == before.contract)

@@ -13,10 +13,10 @@ std::vector<Decision> parse_positions(std::string_view csv, const std::string& w
     std::vector<Decision> decisions;
     read_csv_rows(csv, where, {"known_at", "position"}, [&](const CsvRow& row) {
         Decision decision{.known_at = row.instant("known_at"),
-                          .target = row.number("position"),
+                          .target_position = row.number("position"),
                           .stop_loss = row.number("stop_loss"),
                           .take_profit = row.number("take_profit")};
-        if (std::isnan(decision.target))
+        if (std::isnan(decision.target_position))
             throw row.error("the position is missing");
         const double limit = row.number("limit"), stop = row.number("stop");
         if (!std::isnan(limit) && !std::isnan(stop))

@@ -16,7 +16,7 @@ namespace rekindle::research {
 
 namespace {
 
-/// A column that may hold several series of predictions.
+/// An option and the column from which it chooses one of several series of predictions.
 struct Choice {
     std::string_view option;
     std::string PredictionRow::*column;
@@ -121,17 +121,17 @@ std::vector<Decision> decisions_from(std::span<const PredictionRow> rows, const 
             continue;
         const double close = std::prev(next)->close;
         const double above = rows[i].prediction - rule.center;
-        double target = above > rule.threshold ? 1 : above < -rule.threshold ? -1 : 0;
-        if ((target > 0 && rule.direction == Direction::short_only) ||
-            (target < 0 && rule.direction == Direction::long_only))
-            target = 0;
-        Decision decision{.known_at = instant, .target = target};
-        if (target != 0 && rule.stop_loss > 0)
-            decision.stop_loss = close - target * rule.stop_loss * std::abs(close);
-        if (target != 0 && rule.take_profit > 0)
-            decision.take_profit = close + target * rule.take_profit * std::abs(close);
+        double target_position = above > rule.threshold ? 1 : above < -rule.threshold ? -1 : 0;
+        if ((target_position > 0 && rule.direction == Direction::short_only) ||
+            (target_position < 0 && rule.direction == Direction::long_only))
+            target_position = 0;
+        Decision decision{.known_at = instant, .target_position = target_position};
+        if (target_position != 0 && rule.stop_loss > 0)
+            decision.stop_loss = close - target_position * rule.stop_loss * std::abs(close);
+        if (target_position != 0 && rule.take_profit > 0)
+            decision.take_profit = close + target_position * rule.take_profit * std::abs(close);
         decisions.push_back(decision);
-        if (rule.hold == 0 || target == 0)
+        if (rule.hold == 0 || target_position == 0)
             continue;
         const auto filled = std::ranges::lower_bound(bars, instant, {}, &TradedBar::begin);
         if (bars.end() - filled < static_cast<std::ptrdiff_t>(rule.hold))

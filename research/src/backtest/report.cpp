@@ -17,7 +17,7 @@ namespace {
 using trainer::Chart;
 using trainer::Mark;
 
-/// More points than this cannot be distinguished in a chart.
+/// A chart cannot show more points than this distinctly.
 constexpr std::size_t shown_points = 800;
 constexpr std::size_t shown_trades = 12;
 
@@ -30,7 +30,7 @@ std::string money(double value, const std::string& currency) {
     return currency.empty() ? text : text + " " + currency;
 }
 
-/// Every n-th index of `count`, with the last one.
+/// At most shown_points evenly spaced indices below `count`, including the last one.
 std::vector<std::size_t> shown_indices(std::size_t count) {
     std::vector<std::size_t> indices;
     const std::size_t every = std::max<std::size_t>(1, count / shown_points);
@@ -55,7 +55,7 @@ trainer::Series line(std::string name, const PeriodReturns& periods, int style, 
     return series;
 }
 
-/// At each period, how far equity is below its highest value so far, in percent, at most 0.
+/// The drawdown at the end of each period, in percent; at most 0.
 std::vector<double> drawdowns(const PeriodReturns& periods, double capital) {
     std::vector<double> result;
     double highest = capital;
@@ -128,16 +128,15 @@ trainer::ReportTable comparison(const BacktestOutcome& outcome) {
         table.rows.push_back({std::move(name), std::move(first), std::move(second)});
     };
     add("profit after costs", money(own.profit, currency), money(held.profit, currency));
-    add("return a year", percent(own.annual_return), percent(held.annual_return));
-    add("std of returns a year", percent(own.annual_std), percent(held.annual_std));
-    add("Sharpe ratio a year", fmt::format("{:.2f}", own.annual_sharpe),
+    add("return per year", percent(own.annual_return), percent(held.annual_return));
+    add("annual std of returns", percent(own.annual_std), percent(held.annual_std));
+    add("annual Sharpe ratio", fmt::format("{:.2f}", own.annual_sharpe),
         fmt::format("{:.2f}", held.annual_sharpe));
     add("largest drawdown", percent(own.largest_drawdown), percent(held.largest_drawdown));
-    add("longest time below the highest equity", counted(own.longest_drawdown, period),
-        counted(held.longest_drawdown, period));
-    add("time with a position", percent(own.exposure), percent(held.exposure));
+    add("longest drawdown", counted(own.longest_drawdown, period), counted(held.longest_drawdown, period));
+    add("bars with a position", percent(own.exposure), percent(held.exposure));
     add("of which long", percent(own.long_exposure), percent(held.long_exposure));
-    add("turnover a year, times the equity", fmt::format("{:.1f}", own.turnover),
+    add("traded value per year / mean equity", fmt::format("{:.1f}", own.turnover),
         fmt::format("{:.1f}", held.turnover));
     add("trades", with_thousands(static_cast<std::int64_t>(own.trades)),
         with_thousands(static_cast<std::int64_t>(held.trades)));
@@ -162,10 +161,11 @@ trainer::ReportTable skill_table(const BacktestEvaluation& evaluation, const std
         return table;
     const Skill& skill = *evaluation.skill;
     table.rows = {
-        {"settings that were tried", with_thousands(static_cast<std::int64_t>(evaluation.trials))},
-        {fmt::format("Sharpe ratio for each {}", period),
+        {"settings tried", with_thousands(static_cast<std::int64_t>(evaluation.trials))},
+        {fmt::format("Sharpe ratio per {}", period),
          fmt::format("{:.4f} (standard error {:.4f})", skill.sharpe.ratio, skill.sharpe.standard_error())},
-        {"that the best of these settings reaches by luck", fmt::format("{:.4f}", skill.sharpe_needed)},
+        {"Sharpe ratio that the best of these settings reaches by luck",
+         fmt::format("{:.4f}", skill.sharpe_needed)},
         {"deflated Sharpe ratio", percent(skill.deflated)},
         {"share of the market's returns (beta)", fmt::format("{:.2f}", skill.market_share)},
         {"deflated Sharpe ratio beyond the market", percent(skill.deflated_beyond_market)},
@@ -174,8 +174,8 @@ trainer::ReportTable skill_table(const BacktestEvaluation& evaluation, const std
          skill.periods_needed ? counted(static_cast<std::int64_t>(std::ceil(*skill.periods_needed)), period)
                               : std::string("no length is enough")}};
     table.caption =
-        "An edge needs 95 % in both rows of the deflated Sharpe ratio. If more settings were tried than "
-        "stated here, it is lower.";
+        "An edge needs both deflated Sharpe ratios to reach 95 %. They are lower if more settings were tried "
+        "than --trials says.";
     return table;
 }
 
@@ -193,7 +193,7 @@ trainer::ReportTable last_trades(const BacktestOutcome& outcome) {
                               fmt::format("{:.7g}", trade.exit_price), money(trade.profit, ""),
                               std::string(name_of(trade.exit))});
     }
-    table.caption = "Times are the ends of the bars that filled the orders. trades.csv has all trades.";
+    table.caption = "Times are the ends of the bars that filled the orders. trades.csv lists all trades.";
     return table;
 }
 
@@ -204,9 +204,9 @@ const char* sizing_text(SizingRule::Kind kind) {
     case SizingRule::Kind::fraction:
         return "contracts worth {:g} times the equity";
     case SizingRule::Kind::risk:
-        return "loses {:g} times the equity at the stop loss";
+        return "contracts that lose {:g} times the equity at the stop loss";
     case SizingRule::Kind::volatility:
-        return "varies by {:g} times the equity a year";
+        return "contracts whose value has an annual std of {:g} times the equity";
     }
     return "{}";
 }
@@ -227,8 +227,8 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
     report.synthetic = outcome.bars.synthetic;
     report.evaluation = judged.evaluation.evaluation;
     report.scores_note = fmt::format("{} After costs, over {} from {} to {}. Intervals come from a "
-                                     "stationary bootstrap; a score whose interval "
-                                     "contains the baseline shows nothing.",
+                                     "stationary bootstrap; a score whose interval contains the baseline "
+                                     "may be chance.",
                                      judged.evaluation.evaluation.verdict.details,
                                      counted(judged.periods.dates.size(), judged.periods.name),
                                      market::format_date(judged.periods.dates.front()),
@@ -250,7 +250,7 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
         {"XXH3-128 of the bars", outcome.bars.data_hash.hex()}};
     report.notes = outcome.notes;
     if (judged.evaluation.strategy.refused > 0)
-        report.warnings.push_back(fmt::format("The margin did not cover {}.",
+        report.warnings.push_back(fmt::format("The equity did not cover the margin of {}.",
                                               counted(judged.evaluation.strategy.refused, "order")));
     return report;
 }
@@ -285,7 +285,7 @@ std::vector<std::string> describe(const BacktestOutcome& outcome) {
                     money(judged.evaluation.profit_before_costs, outcome.currency),
                     money(held.profit, outcome.currency)));
     add("trades", own.trades == 0 ? std::string("none") : trades_text(own));
-    add("exposure", fmt::format("{} of the bars, {} long; traded value a year {:.1f} times the equity",
+    add("exposure", fmt::format("{} of the bars, {} long; traded value per year {:.1f} times the equity",
                                 percent(own.exposure), percent(own.long_exposure), own.turnover));
     for (const trainer::Score& score : judged.evaluation.evaluation.scores)
         lines.push_back(trainer::describe(score));

@@ -10,7 +10,7 @@ namespace rekindle::research {
 
 namespace {
 
-/// The price of a contract when bar `at` opens: its own bar of that time, or the last one before.
+/// The price of a contract when bar `at` opens: the open of its own bar at that time, or else its last close.
 double price_at(const market::BarTable& bars, std::size_t at, std::uint16_t contract) {
     const market::BarColumns& columns = bars.columns();
     const double tick = bars.metadata().tick.points;
@@ -23,7 +23,7 @@ double price_at(const market::BarTable& bars, std::size_t at, std::uint16_t cont
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// When bars begin, as far as their own ends tell.
+/// Estimates when a bar begins from its own end alone.
 class BarBegins {
   public:
     BarBegins(const market::BarMetadata& metadata, const market::SessionRules& rules)

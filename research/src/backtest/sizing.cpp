@@ -8,8 +8,8 @@ namespace {
 
 constexpr double seconds_per_year = 365.25 * 86'400;
 
-/// The std of a year's price change in points, from the last `lookback` changes before `bar`; changes across
-/// rolls do not count.
+/// The annual std of the price in points, estimated from the last `lookback` changes before `bar`. Changes
+/// across rolls do not count.
 std::optional<double> annual_std(const TradedSeries& series, std::size_t bar, std::size_t lookback) {
     double sum = 0, squares = 0;
     std::size_t count = 0;
@@ -36,11 +36,11 @@ std::optional<double> annual_std(const TradedSeries& series, std::size_t bar, st
 
 std::optional<double> position_for(const Decision& decision, const TradedSeries& series, std::size_t bar,
                                    double equity, const BacktestOptions& options) {
-    if (decision.target == 0)
+    if (decision.target_position == 0)
         return 0;
     const SizingRule& rule = options.sizing;
     const double price = decision.order == OrderKind::market ? series.bars[bar - 1].close : decision.price;
-    double money_per_contract = 0; // that equity is divided by
+    double money_per_contract = 0; // the equity is divided by this
     switch (rule.kind) {
     case SizingRule::Kind::fixed:
         break;
@@ -55,7 +55,7 @@ std::optional<double> position_for(const Decision& decision, const TradedSeries&
             money_per_contract = *std * options.costs.point_value;
         break;
     }
-    double size = decision.target * rule.amount;
+    double size = decision.target_position * rule.amount;
     if (rule.kind != SizingRule::Kind::fixed) {
         if (!(money_per_contract > 0) || !(equity > 0))
             return std::nullopt;

@@ -6,8 +6,8 @@
 
 namespace rekindle::research {
 
-/// The position of a decision, in contracts, from the bars before `bar`; empty if the rule cannot size it.
-/// `equity` is that at the close of the bar before. Precondition: bar >= 1.
+/// The target position of a decision in contracts, sized from the bars before `bar`; empty if the rule cannot
+/// size it. `equity` is the equity at the close of the bar before. Precondition: bar >= 1.
 std::optional<double> position_for(const Decision& decision, const TradedSeries& series, std::size_t bar,
                                    double equity, const BacktestOptions& options);
 

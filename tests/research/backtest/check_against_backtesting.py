@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Usage: check_against_backtesting.py REKINDLE. Runs the strategies of make_golden.py over the data that comes with the package
-backtesting (daily GOOG, hourly EURUSD, monthly BTCUSD), and `rekindle backtest` over the positions that they wanted. Every trade
-must be the same to the cent, and so must the equity at the end of every session.
+"""Usage: check_against_backtesting.py REKINDLE. Runs the strategies of make_golden.py on the data that comes with the package
+backtesting (daily GOOG, hourly EURUSD, monthly BTCUSD), and `rekindle backtest` on their target positions. Every trade and the
+equity at the end of every session must be the same to the cent.
 
 Needs backtesting 0.6 (PyPI).
 """
@@ -17,14 +17,15 @@ import make_golden
 import pandas as pd
 from backtesting.test import BTCUSD, EURUSD, GOOG
 
-# Hours without weekends: rekindle skips the single hours that this file has outside the trading days of currencies.
+# Replaces the times by consecutive hours, because rekindle would skip the hours of this file that lie outside the trading days of
+# currencies.
 HOURS = EURUSD.set_axis(pd.date_range("2017-01-02", periods=len(EURUSD), freq="h"))
 FRAMES = {"stock": GOOG, "currency": HOURS, "coin": BTCUSD}
 OPTIONS = {"stock": ["--instrument", "US-STOCK"], "currency": ["--instrument", "CRYPTO"], "coin": ["--instrument", "CRYPTO"]}
 
 
 def known_at(data, stamp):
-    """When the bar is over, as rekindle reads the file."""
+    """Returns when the bar is over, as rekindle reads the file."""
     if data == "stock":
         return f"{stamp.date()}T23:00:00Z"
     if data == "coin":
@@ -40,7 +41,7 @@ def write_inputs(folder, case):
         writer.writerow(["known_at", "position", "limit", "stop", "stop_loss", "take_profit"])
         for d in case["decisions"]:
             prices = ["" if d[name] is None else repr(float(d[name])) for name in ("limit", "stop", "stop_loss", "take_profit")]
-            writer.writerow([known_at(case["data"], frame.index[d["bar"]]), d["target"], *prices])
+            writer.writerow([known_at(case["data"], frame.index[d["bar"]]), d["target_position"], *prices])
 
 
 def run(program, folder, case):
@@ -61,7 +62,7 @@ def compare(case, trades, result, equity):
         assert all(abs(x - y) < 0.005 for x, y in zip(a, b)), (a, b)
     profit = case["equity"][-1] - make_golden.CAPITAL
     assert abs(result["strategy"]["profit"] - profit) < 0.005, (result["strategy"]["profit"], profit)
-    if case["data"] == "currency":  # a session has several bars; the end is enough, since all trades are equal
+    if case["data"] == "currency":  # a session has several bars, but since all trades match, checking the end is enough
         return
     by_date = dict(zip(equity.date, equity.equity))
     for stamp, value in zip(FRAMES[case["data"]].index, case["equity"]):

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t minute = 60;
 
-/// Bars of one minute: open, high, low, close.
+/// One-minute bars from their open, high, low and close.
 TradedSeries series_of(const std::vector<std::array<double, 4>>& prices) {
     TradedSeries series;
     series.contracts = {"A", "B"};
@@ -43,7 +43,7 @@ double price_or_none(const Json& json) {
 
 Decision decision_of(const Json& json) {
     Decision decision{.known_at = (json.at("bar").get<std::int64_t>() + 1) * minute,
-                      .target = json.at("target"),
+                      .target_position = json.at("target_position"),
                       .stop_loss = price_or_none(json.at("stop_loss")),
                       .take_profit = price_or_none(json.at("take_profit"))};
     for (const auto& [key, kind] : {std::pair{"limit", OrderKind::limit}, {"stop", OrderKind::stop}})
@@ -88,7 +88,7 @@ TEST(Backtest, EqualsThePackageBacktesting) {
     }
 }
 
-/// A random market on a coarse grid, so that prices often coincide, with gaps and rolls.
+/// A random market with gaps and rolls. Prices are on a coarse grid, so that they often coincide.
 TradedSeries random_series(PhiloxStream& random, std::size_t bars) {
     const auto step = [&](std::uint32_t most) {
         return 0.25 * (static_cast<double>(random.next_below(2 * most + 1)) - most);
@@ -124,9 +124,9 @@ std::vector<Decision> random_decisions(PhiloxStream& random, const TradedSeries&
         const double price = series.bars[i].close;
         const auto distance = [&] { return 0.25 * (1 + random.next_below(14)); };
         Decision decision{.known_at = series.bars[i].end - random.next_below(2) * random.next_below(60)};
-        decision.target = static_cast<double>(random.next_below(7)) - 3;
+        decision.target_position = static_cast<double>(random.next_below(7)) - 3;
         decision.order = static_cast<OrderKind>(random.next_below(3));
-        const double sign = decision.target < 0 ? -1 : 1;
+        const double sign = decision.target_position < 0 ? -1 : 1;
         decision.price = price + (random.next_below(2) == 0 ? 1 : -1) * distance();
         const double around = decision.order == OrderKind::market ? price : decision.price;
         if (random.next_below(2) == 0)
@@ -191,7 +191,7 @@ TEST(Backtest, EqualsTheSlowReferenceOverRandomMarketsAndOrders) {
     EXPECT_GT(trades, 10'000u);
     EXPECT_GT(refused, 100u);
     for (const std::size_t count : exits)
-        EXPECT_GT(count, 30u); // every way out was taken
+        EXPECT_GT(count, 30u); // every exit reason occurred
 }
 
 TEST(Backtest, SeesNothingOfTheFuture) {
@@ -205,7 +205,7 @@ TEST(Backtest, SeesNothingOfTheFuture) {
         options.sizing.lookback = 5;
         options.rebalance = market % 8 > 3;
         const BacktestResult whole = run_backtest(series, decisions, options);
-        // Other bars from `cut` on: nothing before may change.
+        // Replacing the bars from `cut` on must not change anything before it.
         const std::size_t cut = 5 + random.next_below(50);
         std::vector<TradedBar> rest(series.bars.begin() + static_cast<std::ptrdiff_t>(cut),
                                     series.bars.end());
@@ -225,7 +225,7 @@ TEST(Backtest, SeesNothingOfTheFuture) {
         EXPECT_TRUE(std::equal(whole.position.begin(),
                                whole.position.begin() + static_cast<std::ptrdiff_t>(cut),
                                other.position.begin()));
-        // A truncated series closes its position at its last bar; before that, it is the same.
+        // A truncated series closes its position at its last bar, but must not differ before that.
         series.bars.resize(cut);
         const BacktestResult truncated = run_backtest(series, decisions, options);
         EXPECT_TRUE(std::equal(truncated.equity.begin(), truncated.equity.end() - 1, whole.equity.begin()));
@@ -246,7 +246,7 @@ TEST(Backtest, FillsMarketOrdersAtTheOpenAfterTheDecision) {
     // Known at the end of bar 0: bar 1 fills it. Known a second later: bar 2 does.
     for (const std::size_t late : {0u, 1u}) {
         const std::vector<Decision> decisions{
-            {.known_at = minute + static_cast<std::int64_t>(late), .target = 2}};
+            {.known_at = minute + static_cast<std::int64_t>(late), .target_position = 2}};
         const BacktestResult result = run_backtest(
             rising(), decisions,
             {.costs = {.point_value = 50, .commission = 2.5, .slippage = 0.25, .margin_share = 0}});
@@ -264,7 +264,7 @@ TEST(Backtest, FillsMarketOrdersAtTheOpenAfterTheDecision) {
 }
 
 TEST(Backtest, FillsAStopAtTheOpenOfAGap) {
-    const std::vector<Decision> decisions{{.known_at = minute, .target = 1, .stop_loss = 100.5}};
+    const std::vector<Decision> decisions{{.known_at = minute, .target_position = 1, .stop_loss = 100.5}};
     const auto result = run_backtest(
         series_of({{100, 101, 99, 100}, {101, 102, 101, 102}, {90, 95, 89, 91}, {91, 92, 90, 91}}), decisions,
         {});
@@ -276,7 +276,7 @@ TEST(Backtest, FillsAStopAtTheOpenOfAGap) {
 
 TEST(Backtest, PrefersTheStopLossWhereTheOrderIsUnknown) {
     const std::vector<Decision> decisions{
-        {.known_at = minute, .target = 1, .stop_loss = 97, .take_profit = 105}};
+        {.known_at = minute, .target_position = 1, .stop_loss = 97, .take_profit = 105}};
     const auto exit_of = [&](std::array<double, 4> bar) {
         return run_backtest(series_of({{100, 100, 100, 100}, {100, 101, 99, 100}, bar, {100, 100, 100, 100}}),
                             decisions, {})
@@ -294,7 +294,7 @@ TEST(Backtest, RollsWithTheCostsOfBothContracts) {
     for (std::size_t i = 3; i < series.bars.size(); ++i)
         series.bars[i].contract = 1;
     series.bars[3].previous_contract = 103; // the new contract opens 7 points above
-    const std::vector<Decision> decisions{{.known_at = minute, .target = 1, .stop_loss = 90}};
+    const std::vector<Decision> decisions{{.known_at = minute, .target_position = 1, .stop_loss = 90}};
     const auto result = run_backtest(series, decisions, {.costs = {.commission = 1, .slippage = 0.5}});
     ASSERT_EQ(result.trades.size(), 2u);
     EXPECT_EQ(result.trades[0].exit, ExitReason::roll);
@@ -308,10 +308,10 @@ TEST(Backtest, RollsWithTheCostsOfBothContracts) {
 TEST(Backtest, DoesNotEnterAgainUntilTheTargetChanges) {
     std::vector<Decision> decisions;
     for (std::int64_t i = 1; i < 6; ++i)
-        decisions.push_back({.known_at = i * minute, .target = 1, .stop_loss = i == 1 ? 99.5 : 50});
+        decisions.push_back({.known_at = i * minute, .target_position = 1, .stop_loss = i == 1 ? 99.5 : 50});
     const TradedSeries series = series_of(std::vector<std::array<double, 4>>(6, {100, 101, 99, 100}));
     EXPECT_EQ(run_backtest(series, decisions, {}).trades.size(), 1u);
-    decisions[3].target = 2;
+    decisions[3].target_position = 2;
     EXPECT_EQ(run_backtest(series, decisions, {}).trades.size(), 3u); // 2 contracts from bar 4, 1 from bar 5
 }
 
@@ -322,7 +322,8 @@ TEST(Backtest, SizesByEquityRiskAndVolatility) {
                                            {101, 105, 101, 104},
                                            {104, 104, 103, 104},
                                            {104, 104, 103, 104}});
-    const std::vector<Decision> decisions{{.known_at = 4 * minute, .target = -1, .stop_loss = 106.5}};
+    const std::vector<Decision> decisions{
+        {.known_at = 4 * minute, .target_position = -1, .stop_loss = 106.5}};
     const auto position = [&](SizingRule sizing) {
         return run_backtest(
                    series, decisions,
@@ -341,8 +342,8 @@ TEST(Backtest, SizesByEquityRiskAndVolatility) {
 }
 
 TEST(Backtest, RefusesWhatTheMarginDoesNotCoverAndClosesWhatItNoLongerCovers) {
-    const std::vector<Decision> decisions{{.known_at = minute, .target = 11},
-                                          {.known_at = 2 * minute, .target = 9}};
+    const std::vector<Decision> decisions{{.known_at = minute, .target_position = 11},
+                                          {.known_at = 2 * minute, .target_position = 9}};
     const TradedSeries series = series_of({{100, 100, 100, 100},
                                            {100, 100, 100, 100},
                                            {100, 100, 60, 62},
@@ -353,8 +354,9 @@ TEST(Backtest, RefusesWhatTheMarginDoesNotCoverAndClosesWhatItNoLongerCovers) {
     EXPECT_EQ(result.refused, 1u);
     EXPECT_EQ(result.position,
               (std::vector<double>{0, 0, 9, 9, 9, 0})); // 1000 - 9 · 55 covers half of 9 · 45
-    const auto leveraged = run_backtest(series, std::vector<Decision>{{.known_at = minute, .target = 19}},
-                                        {.capital = 1000, .costs = {.margin_share = 0.5}});
+    const auto leveraged =
+        run_backtest(series, std::vector<Decision>{{.known_at = minute, .target_position = 19}},
+                     {.capital = 1000, .costs = {.margin_share = 0.5}});
     EXPECT_EQ(leveraged.trades.at(0).exit,
               ExitReason::margin_call); // 1000 - 19 · 38 does not cover a quarter of 19 · 62
     EXPECT_EQ(leveraged.position, (std::vector<double>{0, 19, 19, 0, 0, 0}));
@@ -364,15 +366,16 @@ TEST(Backtest, RefusesWrongDecisionsAndOptions) {
     const auto run = [](const Decision& decision, const BacktestOptions& options = {}) {
         run_backtest(rising(), std::vector<Decision>{decision}, options);
     };
-    EXPECT_THROW(run({.target = std::nan("")}), Error);
-    EXPECT_THROW(run({.target = 1, .order = OrderKind::limit}), Error);
-    EXPECT_THROW(run({.target = 1, .order = OrderKind::limit, .price = 100, .stop_loss = 101}), Error);
-    EXPECT_THROW(run({.target = -1, .stop_loss = 90, .take_profit = 110}), Error);
-    EXPECT_THROW(run({.target = 1}, {.capital = 0}), Error);
-    EXPECT_THROW(run({.target = 1}, {.sizing = {.step = 0}}), Error);
-    EXPECT_THROW(run({.target = 1}, {.costs = {.commission = -1}}), Error);
+    EXPECT_THROW(run({.target_position = std::nan("")}), Error);
+    EXPECT_THROW(run({.target_position = 1, .order = OrderKind::limit}), Error);
+    EXPECT_THROW(run({.target_position = 1, .order = OrderKind::limit, .price = 100, .stop_loss = 101}),
+                 Error);
+    EXPECT_THROW(run({.target_position = -1, .stop_loss = 90, .take_profit = 110}), Error);
+    EXPECT_THROW(run({.target_position = 1}, {.capital = 0}), Error);
+    EXPECT_THROW(run({.target_position = 1}, {.sizing = {.step = 0}}), Error);
+    EXPECT_THROW(run({.target_position = 1}, {.costs = {.commission = -1}}), Error);
     EXPECT_THROW(run_backtest(rising(), std::vector<Decision>{{.known_at = 2}, {.known_at = 1}}, {}), Error);
-    EXPECT_NO_THROW(run({.target = 1, .stop_loss = 90, .take_profit = 110}));
+    EXPECT_NO_THROW(run({.target_position = 1, .stop_loss = 90, .take_profit = 110}));
 }
 
 } // namespace

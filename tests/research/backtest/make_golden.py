@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes ../data/backtests.json: strategies over simulated prices, and the trades and equity that the package backtesting
-reports. check_against_backtesting.py runs the same strategies over the data that comes with the package.
+"""Writes ../data/backtests.json: strategies on simulated prices, and the trades and equity that the package backtesting
+reports for them. check_against_backtesting.py runs the same strategies on the data that comes with the package.
 
-Needs backtesting 0.6 (PyPI). Orders are such that the rules agree: capital covers every order, protective orders belong to
-market orders, and the last position is closed before the data ends.
+Needs backtesting 0.6 (PyPI). The strategies avoid cases in which the rules of the two programs differ: the capital covers every
+order, only market orders have protective orders, and the last position is closed before the data ends.
 """
 import json
 import os
@@ -18,18 +18,18 @@ CAPITAL = 10_000_000
 
 
 class Recorded(Strategy):
-    """A strategy that wants positions and writes down when."""
+    """A strategy that records its decisions."""
 
     def init(self):
         type(self).decisions = []
         self.last = None
         self.random = random.Random(7)
 
-    def decide(self, target, size, limit=None, stop=None, sl=None, tp=None):
-        """Wants `size` contracts from the next bar on, unless that is what it wanted last."""
-        if self.last == (target, size, limit, stop):
+    def decide(self, target_position, size, limit=None, stop=None, sl=None, tp=None):
+        """Decides on `size` contracts from the next bar on, unless that repeats the last decision. Records `target_position`."""
+        if self.last == (target_position, size, limit, stop):
             return
-        self.last = (target, size, limit, stop)
+        self.last = (target_position, size, limit, stop)
         for order in list(self.orders):
             if not order.is_contingent:
                 order.cancel()
@@ -38,8 +38,8 @@ class Recorded(Strategy):
         change = size - self.position.size
         if change:
             (self.buy if change > 0 else self.sell)(size=abs(change), limit=limit, stop=stop, sl=sl, tp=tp)
-        type(self).decisions.append({"bar": len(self.data) - 1, "target": target, "limit": limit, "stop": stop,
-                                     "stop_loss": sl, "take_profit": tp})
+        type(self).decisions.append({"bar": len(self.data) - 1, "target_position": target_position, "limit": limit,
+                                     "stop": stop, "stop_loss": sl, "take_profit": tp})
 
     def next(self):
         count = len(self.data)
@@ -147,7 +147,7 @@ def run(name, data, strategy, commission, sizing, frames):
 
 
 def prices(seed, count, start, volatility, digits):
-    """Bars of a random walk with gaps and volatility that clusters."""
+    """Returns bars of a random walk with gaps and clusters of volatility."""
     numbers = random.Random(seed)
     rows, price, scale = [], start, volatility
     for _ in range(count):

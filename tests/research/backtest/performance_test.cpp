@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t day = 86'400;
 
-/// Daily bars, every calendar day, whose closes have these changes; each opens at the close before.
+/// Bars for every calendar day, whose closes change by these amounts and which open at the previous close.
 TradedSeries daily_bars(const std::vector<double>& changes, double start = 1000) {
     TradedSeries series;
     series.contracts = {""};
@@ -42,14 +42,14 @@ std::vector<double> normal_changes(std::uint32_t series, std::size_t count, doub
 std::vector<Decision> signs(const TradedSeries& series, const auto& sign) {
     std::vector<Decision> decisions;
     for (std::size_t i = 0; i < series.bars.size(); ++i)
-        decisions.push_back({.known_at = series.bars[i].begin, .target = sign(i)});
+        decisions.push_back({.known_at = series.bars[i].begin, .target_position = sign(i)});
     return decisions;
 }
 
 TEST(Performance, IsMeasuredByHand) {
     const TradedSeries series = daily_bars({0, 100, -50, 0, 150, -100});
-    const std::vector<Decision> decisions{{.known_at = day, .target = 2},
-                                          {.known_at = 4 * day, .target = -1}};
+    const std::vector<Decision> decisions{{.known_at = day, .target_position = 2},
+                                          {.known_at = 4 * day, .target_position = -1}};
     const BacktestOptions options{.capital = 1000, .costs = {.commission = 1, .margin_share = 0}};
     const JudgedBacktest judged = judge_backtest(series, decisions, options, 1, 1);
     const Performance& own = judged.evaluation.strategy;
@@ -109,7 +109,7 @@ TEST(Verdict, FindsSkillButNotTheMarketsRise) {
                                       {}, 1, 1);
     EXPECT_EQ(knows.evaluation.evaluation.verdict.label, "Edge");
     EXPECT_TRUE(knows.evaluation.evaluation.has_edge);
-    // The same result as the best of a million settings is not enough.
+    // As the best of a million settings, the same result is not enough.
     EXPECT_FALSE(judge_backtest(flat,
                                 signs(flat,
                                       [&](std::size_t i) {

@@ -10,7 +10,7 @@ namespace rekindle::research {
 
 namespace {
 
-/// One contract, from its fill on.
+/// One open contract.
 struct Unit {
     int side = 0;
     std::size_t entry_bar = 0;
@@ -26,7 +26,7 @@ struct ClosedUnit {
     std::size_t fill = 0;
 };
 
-/// Everything that has happened so far; money is computed from it afresh each time.
+/// All fills so far, from which money is recomputed each time.
 struct Books {
     const BacktestOptions& options;
     std::vector<Unit> open;
@@ -53,24 +53,24 @@ struct Books {
                      commission(unit.entry_price);
         return money;
     }
-    /// Trades contract by contract toward the position.
-    void go_to(int wanted, std::size_t bar, double price, bool slips, ExitReason reason) {
-        const int change = wanted - position();
+    /// Trades one contract at a time until the position is the target position.
+    void go_to(int target_position, std::size_t bar, double price, bool slips, ExitReason reason) {
+        const int change = target_position - position();
         if (change == 0)
             return;
         ++fills;
         const int side = change > 0 ? 1 : -1;
         if (slips)
             price += side * (options.costs.slippage + options.costs.slippage_share * std::abs(price));
-        while (position() != wanted && !open.empty() && open.front().side == -side) {
+        while (position() != target_position && !open.empty() && open.front().side == -side) {
             closed.push_back({open.front(), bar, price, reason, fills});
             open.erase(open.begin());
         }
-        const int missing = std::abs(wanted - position());
+        const int missing = std::abs(target_position - position());
         if (missing == 0)
             return;
-        const double needed =
-            std::abs(wanted) * std::abs(price) * options.costs.point_value * options.costs.margin_share;
+        const double needed = std::abs(target_position) * std::abs(price) * options.costs.point_value *
+                              options.costs.margin_share;
         if (needed + missing * commission(price) > equity(price) || equity(price) <= 0) {
             ++refused;
             return;
@@ -81,7 +81,7 @@ struct Books {
 };
 
 bool same(const Decision& a, const Decision& b) {
-    return a.target == b.target && a.order == b.order;
+    return a.target_position == b.target_position && a.order == b.order;
 }
 
 /// The state of the latest decision's order.
@@ -94,8 +94,8 @@ BacktestResult reference_backtest(const TradedSeries& series, std::span<const De
     Books books{options, {}, {}};
     BacktestResult result;
     Progress progress = Progress::ended;
-    Decision current;                          // with the latest prices
-    double stop = no_price, profit = no_price; // of the position that is held
+    Decision current;                          // the latest decision, with its latest prices
+    double stop = no_price, profit = no_price; // protective prices of the held position
     std::size_t seen = 0;
     bool margin_call = false;
 
@@ -128,21 +128,21 @@ BacktestResult reference_backtest(const TradedSeries& series, std::span<const De
                 books.go_to(0, bar, b.open, true, ExitReason::margin_call);
             margin_call = false;
 
-            const int target = static_cast<int>(current.target);
-            const bool market = current.order == OrderKind::market || target == 0;
+            const int target_position = static_cast<int>(current.target_position);
+            const bool market = current.order == OrderKind::market || target_position == 0;
             // 3. The open.
             if (progress == Progress::waiting && market) {
-                books.go_to(target, bar, b.open, true, ExitReason::decision);
+                books.go_to(target_position, bar, b.open, true, ExitReason::decision);
                 stop = current.stop_loss;
                 profit = current.take_profit;
                 progress = Progress::holding;
             }
-            // 4. Protective orders of what is held, then the waiting order, then its protective orders.
+            // 4. The protective orders of the position, then the waiting order, then its protective orders.
             const auto protective = [&](bool whole_bar, bool profit_counts) {
                 const int held = books.position();
                 if (held == 0)
                     return false;
-                // Mirror prices for short positions, so that lower is worse.
+                // Mirrors prices for short positions, so that lower is always worse.
                 const int side = held > 0 ? 1 : -1;
                 const double open = side * b.open;
                 const double lowest = side > 0 ? b.low : -b.high, highest = side > 0 ? b.high : -b.low;
@@ -164,13 +164,14 @@ BacktestResult reference_backtest(const TradedSeries& series, std::span<const De
             };
             const bool left = protective(true, true);
             if (!left && progress == Progress::waiting && !market) {
-                const int change = target - books.position();
+                const int change = target_position - books.position();
                 const bool limit = current.order == OrderKind::limit;
                 const int falls = (change > 0) == limit ? 1 : -1; // 1: waits for a fall of the price
                 const bool reached = falls > 0 ? b.low <= current.price : b.high >= current.price;
                 const bool at_open = falls > 0 ? b.open <= current.price : b.open >= current.price;
                 if (change == 0 || reached) {
-                    books.go_to(target, bar, at_open ? b.open : current.price, !limit, ExitReason::decision);
+                    books.go_to(target_position, bar, at_open ? b.open : current.price, !limit,
+                                ExitReason::decision);
                     stop = current.stop_loss;
                     profit = current.take_profit;
                     progress = Progress::holding;
@@ -193,7 +194,7 @@ BacktestResult reference_backtest(const TradedSeries& series, std::span<const De
         }
     }
 
-    // Contracts that were opened by one fill and closed by one fill are a trade.
+    // Contracts that were opened by the same fill and closed by the same fill form a trade.
     std::vector<std::pair<std::pair<std::size_t, std::size_t>, Trade>> trades;
     for (const ClosedUnit& one : books.closed) {
         const std::pair key{one.unit.fill, one.fill};

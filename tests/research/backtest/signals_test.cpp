@@ -1,4 +1,4 @@
-/// Files of predictions and positions, and the rule that makes positions of predictions.
+/// Files of predictions and positions, and the rule that turns predictions into positions.
 
 #include <rekindle/base/error.h>
 #include <rekindle/research/signals.h>
@@ -106,11 +106,11 @@ TEST(Predictions, OfProbabilitiesAreRecognized) {
     EXPECT_FALSE(are_probabilities(std::vector<PredictionRow>{{.prediction = 0.4, .outcome = std::nan("")}}));
 }
 
-std::vector<double> targets_of(const std::vector<Decision>& decisions) {
-    std::vector<double> targets;
+std::vector<double> target_positions_of(const std::vector<Decision>& decisions) {
+    std::vector<double> target_positions;
     for (const Decision& decision : decisions)
-        targets.push_back(decision.target);
-    return targets;
+        target_positions.push_back(decision.target_position);
+    return target_positions;
 }
 
 TEST(Predictions, BecomePositionsByTheRule) {
@@ -120,7 +120,7 @@ TEST(Predictions, BecomePositionsByTheRule) {
         rows.push_back({.known_at = (i + 2) * hour,
                         .prediction = std::array{0.2, 0.3, 0.45, 0.7, 0.9}[static_cast<std::size_t>(i)]});
     const auto with = [&](const PredictionRule& rule) {
-        return targets_of(decisions_from(rows, rule, series));
+        return target_positions_of(decisions_from(rows, rule, series));
     };
     EXPECT_EQ(with({.center = 0.5}), (std::vector<double>{-1, -1, -1, 1, 1}));
     EXPECT_EQ(with({.center = 0.5, .threshold = 0.2}), (std::vector<double>{-1, 0, 0, 0, 1}));
@@ -142,7 +142,7 @@ TEST(Predictions, EndTheirPositionsAfterTheHoldingTime) {
                                           {.known_at = 9 * hour, .prediction = -1},
                                           {.known_at = 19 * hour, .prediction = 1}};
     const auto decisions = decisions_from(rows, {.hold = 2}, series);
-    EXPECT_EQ(targets_of(decisions), (std::vector<double>{1, 1, 0, -1, 0, 1}));
+    EXPECT_EQ(target_positions_of(decisions), (std::vector<double>{1, 1, 0, -1, 0, 1}));
     EXPECT_EQ(decisions[2].known_at, 5 * hour); // bars 3 and 4 were held
     EXPECT_EQ(decisions[4].known_at, 11 * hour);
     EXPECT_EQ(run_backtest(series, decisions, {}).position,
@@ -163,7 +163,7 @@ TEST(Predictions, DecideTheSameOnTruncatedData) {
         const auto decisions = decisions_from(std::span(rows).first(known), rule, cut);
         ASSERT_EQ(decisions.size(), known);
         const Decision &a = decisions.back(), &b = whole[known - 1];
-        EXPECT_EQ(a.target, b.target);
+        EXPECT_EQ(a.target_position, b.target_position);
         EXPECT_TRUE(a.stop_loss == b.stop_loss || (std::isnan(a.stop_loss) && std::isnan(b.stop_loss)));
         EXPECT_TRUE(a.take_profit == b.take_profit ||
                     (std::isnan(a.take_profit) && std::isnan(b.take_profit)));
@@ -182,7 +182,7 @@ TEST(Positions, AreReadWithTheirOrders) {
     EXPECT_EQ(decisions[0].stop_loss, 98);
     EXPECT_EQ(decisions[0].take_profit, 105);
     EXPECT_EQ(decisions[1].order, OrderKind::stop);
-    EXPECT_EQ(decisions[1].target, -1.5);
+    EXPECT_EQ(decisions[1].target_position, -1.5);
     EXPECT_EQ(decisions[2].order, OrderKind::market);
     const auto parsed = [](const char* csv) { return error_of([&] { parse_positions(csv, "p.csv"); }); };
     EXPECT_TRUE(parsed("known_at,position\n1970-01-02,1\n1970-01-01,1\n")

@@ -1,6 +1,6 @@
 #pragma once
-/// The backtest engine: orders that follow from decisions, filled by the bars that come after them.
-/// docs/backtest.md describes the rules in words.
+/// The backtest engine: sends the orders of each decision and fills them with later bars. docs/backtest.md
+/// describes the rules in words.
 
 #include <rekindle/research/traded_series.h>
 
@@ -22,30 +22,30 @@ enum class OrderKind {
     stop,   ///< filled at its price, or at the open of a bar that opens beyond it
 };
 
-/// The position that is wanted from an instant on. It holds until the next decision. Prices are points of the
-/// contract that trades at known_at.
+/// The target position from an instant on, until the next decision, and the orders that lead to it. Prices
+/// are in points of the contract that trades at known_at.
 struct Decision {
-    std::int64_t known_at =
-        0; ///< seconds since 1970-01-01T00:00:00Z; bars that begin from then on can fill its order
-    double target = 0;                   ///< negative: short; 0: flat; multiplied by the size of SizingRule
-    OrderKind order = OrderKind::market; ///< of the entry; a target of 0 always uses a market order
+    /// Seconds since 1970-01-01T00:00:00Z. Only bars that begin at this instant or later can fill its orders.
+    std::int64_t known_at = 0;
+    double target_position = 0;          ///< in multiples of the size of SizingRule; negative: short; 0: flat
+    OrderKind order = OrderKind::market; ///< of the entry; a target position of 0 always uses a market order
     double price = no_price;             ///< of a limit or stop order
-    double stop_loss = no_price;         ///< protective orders that end the position
+    double stop_loss = no_price;         ///< prices of the protective orders, which close the position
     double take_profit = no_price;
 };
 
-/// How many contracts (shares, coins) a target of 1 means.
+/// How many contracts (shares, coins) a target position of 1 means.
 struct SizingRule {
     enum class Kind {
         fixed,      ///< `amount` contracts
         fraction,   ///< contracts worth `amount` times the equity
-        risk,       ///< lose `amount` times the equity at the stop loss; no stop loss, no position
-        volatility, ///< the position's value varies by `amount` times the equity a year (std)
+        risk,       ///< contracts that lose `amount` times the equity at the stop loss, which must be set
+        volatility, ///< the std of the position's value over a year is `amount` times the equity
     };
     Kind kind = Kind::fixed;
     double amount = 1;
     double step = 1;           ///< contracts are multiples of this, rounded toward 0
-    std::size_t lookback = 20; ///< volatility: changes of the close that it is estimated from, at least 2
+    std::size_t lookback = 20; ///< volatility: number of changes of the close that estimate it, at least 2
 };
 
 /// What trading costs. Money is in the currency of the point value.
@@ -55,21 +55,21 @@ struct Costs {
     double commission_share = 0; ///< of the traded value, for each fill
     double slippage = 0;         ///< points, for each fill of a market or stop order
     double slippage_share = 0;   ///< of the price, added to `slippage`
-    double margin_share = 1;     ///< of the position's value that must be covered by equity; 0: no limit
+    double margin_share = 1;     ///< of the position's value that the equity must cover; 0: no limit
 };
 
 struct BacktestOptions {
     double capital = 100'000; ///< money at the start
     SizingRule sizing = {};
     Costs costs = {};
-    bool rebalance = false; ///< size the position again at each decision, also when its target is unchanged
+    bool rebalance = false; ///< resize the position even if a decision repeats the target position
 };
 
 enum class ExitReason { decision, stop_loss, take_profit, roll, margin_call, end_of_data };
 /// "decision", "stop loss", "take profit", "roll", "margin call", "end of data".
 std::string_view name_of(ExitReason reason) noexcept;
 
-/// A closed trade. The oldest contracts of a position are closed first, so a position can be several trades.
+/// A closed trade. The oldest contracts are closed first, so one position can end up as several trades.
 struct Trade {
     std::size_t entry_bar = 0, exit_bar = 0; ///< indices into TradedSeries::bars
     double quantity = 0;                     ///< contracts; negative: short
@@ -79,7 +79,7 @@ struct Trade {
     ExitReason exit = ExitReason::decision;
 };
 
-/// The course of a backtest: one value per bar, at its close.
+/// What happened in a backtest. The vectors of equity and position have one value per bar, at its close.
 struct BacktestResult {
     std::vector<Trade> trades;    ///< in the order of their exits
     std::vector<double> equity;   ///< money
@@ -87,32 +87,33 @@ struct BacktestResult {
     double commission = 0;        ///< sums over all fills
     double slippage = 0;
     double traded_value = 0;
-    std::size_t refused = 0; ///< orders that the margin did not cover
-    std::size_t unsized =
-        0; ///< decisions without a size: no stop loss for `risk`, too few bars for `volatility`
+    std::size_t refused = 0; ///< orders whose margin the equity did not cover
+    /// Decisions that the sizing rule could not size: `risk` without a stop loss, or `volatility` with too
+    /// few bars.
+    std::size_t unsized = 0;
 };
 
-/// Runs the decisions over the bars. Rules:
-///   * A bar fills only orders that were sent by its begin. Sizes follow from the last close and equity
-///   before it; the
-///     first bar is never traded.
-///   * A decision whose target and kind of order equal those of the one before moves prices only: it neither
-///   enters
-///     again after a stop loss nor changes the size (see BacktestOptions::rebalance).
-///   * Within a bar: a market order at the open; then the protective orders of the position; then, unless one
-///   of these
-///     was filled, a limit or stop order. If both protective orders could be filled, the stop loss is, unless
-///     the bar opens beyond the take profit. After an entry within a bar, its stop loss can be filled in the
-///     same bar, its take profit only if the entry was a stop order or filled at the open.
-///   * Stop orders are filled at the open of a bar that opens beyond their price.
-///   * Equity below half of the margin closes the position at the next open.
-///   * At a roll, the position is closed in the old contract and opened in the new one, with the costs of
-///   both fills;
-///     prices of waiting orders move by the difference of the contracts.
-///   * After the last bar, the position is closed at its close.
-/// Takes one pass over bars and decisions. Pure. Throws Error (usage) for decisions that are not in
-/// chronological order or have no finite target, a limit or stop order without a price, protective prices on
-/// the wrong side of the order's price, and options out of range.
+/// Trades the decisions on the bars, in one pass over both. The rules:
+///
+///   * A bar fills only orders that were sent by the time it begins. Sizes follow from the last close and the
+///     equity before it. The first bar is never traded.
+///   * A decision that repeats the previous target position and kind of order only moves prices: it does not
+///     enter again after a stop loss, and it does not resize the position (but see
+///     BacktestOptions::rebalance).
+///   * Within a bar, a market order is filled first, at the open; then the protective orders of the position;
+///     then, unless one of these was filled, a limit or stop order. If both protective orders could be
+///     filled, the stop loss is, unless the bar opens beyond the take profit. After an entry within a bar,
+///     the same bar can fill the stop loss, but the take profit only if the entry was a stop order or was
+///     filled at the open.
+///   * If a bar opens beyond the price of a stop order, it fills the order at the open.
+///   * If the equity falls below half of the margin, the position is closed at the next open.
+///   * At a roll, the position is closed in the old contract and opened in the new one, which costs two
+///     fills. The prices of waiting orders move by the difference between the contracts.
+///   * The last bar closes the position at its close.
+///
+/// Pure. Throws Error (usage) if decisions are not in chronological order or lack a finite target position,
+/// if a limit or stop order has no price, if protective prices are on the wrong side of the order's price, or
+/// if an option is out of range.
 BacktestResult run_backtest(const TradedSeries& series, std::span<const Decision> decisions,
                             const BacktestOptions& options);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// A backtest from files to files: bars and predictions (or positions) in; trades, equity, and a report out.
+/// Runs a backtest on files: reads bars and predictions or positions; writes trades, equity, and a report.
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/base/thread_pool.h>
@@ -19,15 +19,15 @@
 
 namespace rekindle::research {
 
-/// What the user gave; everything that is empty comes from the instrument's costs or from the predictions.
+/// What the user chose. The instrument's costs or the predictions determine whatever is empty.
 struct BacktestJob {
     trainer::TrainConfig bars;         ///< the reading options
-    std::filesystem::path predictions; ///< either these
-    std::filesystem::path positions;   ///< or these
+    std::filesystem::path predictions; ///< the file; either this or `positions` is set
+    std::filesystem::path positions;   ///< the file
     PredictionFilter filter;
     PredictionRule rule;
-    std::optional<double> center; ///< of the rule; empty: 0, or 0.5 for probabilities
-    BacktestOptions options;      ///< its costs are replaced by those of the instrument
+    std::optional<double> center; ///< of the rule; if empty, 0 for returns and 0.5 for probabilities
+    BacktestOptions options;      ///< the job replaces its costs by those of the instrument
     std::filesystem::path costs;  ///< list of costs; "" for the built-in one
     std::optional<double> point_value, commission, commission_percent, slippage_ticks, slippage_percent,
         margin_percent;
@@ -39,20 +39,20 @@ struct BacktestJob {
 struct BacktestOutcome {
     JudgedBacktest judged;
     TradedSeries series;     ///< the bars that were traded
-    market::ReadReport bars; ///< where they come from
-    bool raw_labels = false; ///< times are labels, not instants
-    std::size_t first = 0;   ///< the first bar that counts
+    market::ReadReport bars; ///< how they were read
+    bool raw_labels = false; ///< times are the file's own labels, not instants
+    std::size_t first = 0;   ///< the first bar of the judged period
     Costs costs;
-    std::string costs_text; ///< "ES: 50 USD a point, 2.5 USD a contract and fill, …, typical of 2026-11-26"
-    std::string currency;   ///< of money; "" if unknown
+    std::string costs_text;   ///< "ES: 50 USD per point, commission 2.5 USD per contract and fill, …"
+    std::string currency;     ///< of money; "" if unknown
     std::string signals_text; ///< "412 predictions of …"
     std::vector<std::string> notes;
-    std::vector<std::filesystem::path> files; ///< that were written
+    std::vector<std::filesystem::path> files; ///< paths that the job wrote
 };
 
 /// Runs the job and writes trades.csv, equity.csv, backtest.json, and report.html (docs/formats/backtest.md).
-/// The period begins with the first decision; with predictions it ends with the bar in which the last one
-/// became known, with positions at the end of the bars. Throws Error (usage) for bad input.
+/// The judged period begins with the first decision. It ends with the last bar or, for predictions, with the
+/// bar in which the last prediction became known. Throws Error (usage) for bad input.
 BacktestOutcome run_backtest_job(const BacktestJob& job, const std::filesystem::path& column_file,
                                  ThreadPool& pool, trainer::ProgressSink& progress,
                                  const CancellationToken& cancellation);

@@ -12,29 +12,29 @@
 
 namespace rekindle::research {
 
-/// One bar of the series. Times are seconds since 1970-01-01T00:00:00Z, prices are points. An order that is
-/// sent by `begin` can be filled in the bar; what follows from the bar is known from `end` on.
+/// One bar of the series. Times are in seconds since 1970-01-01T00:00:00Z, prices in points. The bar can fill
+/// orders that were sent by `begin`; decisions can use the bar from `end` on.
 struct TradedBar {
     std::int64_t begin = 0, end = 0;
     double open = 0, high = 0, low = 0, close = 0;
-    std::int32_t date = 0;      ///< its session's label, days since 1970-01-01: bars of a date are one period
+    std::int32_t date = 0;      ///< of its session, in days since 1970-01-01; bars of one date form a period
     std::uint16_t contract = 0; ///< index into TradedSeries::contracts
-    /// Where the contract changes: the price at which the previous one trades when this bar opens.
+    /// If the contract changes at this bar: the price at which the previous contract trades when it opens.
     double previous_contract = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// A value. Bars do not overlap: begin < end <= begin of the next bar.
+/// The bars to trade. They do not overlap: begin < end <= begin of the next bar.
 struct TradedSeries {
     std::vector<TradedBar> bars;
     std::vector<std::string> contracts; ///< names, at least one; "" if the file has none
-    double tick = 0;                    ///< points; 0 if prices have none
+    double tick = 0;                    ///< in points; 0 if prices have no tick
 };
 
-/// The bars of the sessions, each of its session's contract. A daily bar of a market with regular hours (one
-/// that ends by their end) begins when they begin. Any other bar begins when the previous one ends, or its
-/// length before its own end if that is later. At a roll, the price of the previous contract is the open of
-/// its bar of the same time, or its last close where there is none. Throws Error (usage) for sessions that
-/// mix contracts.
+/// Collects the bars of each session's contract. In a market with regular hours, a daily bar that ends by the
+/// end of those hours begins when they begin. Any other bar begins when the previous bar ends or one bar
+/// length before its own end, whichever is later. At a roll, the price of the previous contract is the open
+/// of its bar at the same time, or its last close if there is no such bar. Throws Error (usage) if a session
+/// mixes contracts.
 TradedSeries traded_series(const market::BarTable& bars, const market::SessionPlan& plan,
                            const market::BarEnds& ends, const market::SessionRules& rules);
 
