@@ -53,7 +53,7 @@ trainer::TrainConfig resumed_config(const trainer::TrainConfig& requested, const
 }
 
 void refuse_on_resume(std::string_view option, std::string_view noun) {
-    throw usage_error(fmt::format("--{} cannot change in a {} that continues", option, noun))
+    throw usage_error(fmt::format("--{} cannot change when a {} is resumed", option, noun))
         .at(option_name)
         .hint(hint_for(noun));
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The configuration of a job that begins or continues.
+/// The configuration of a new or resumed job.
 
 #include <rekindle/trainer/config.h>
 #include <rekindle/trainer/progress.h>
@@ -10,17 +10,18 @@
 
 namespace rekindle::research {
 
-/// The configuration of a job that begins: with absolute paths, and with the instrument that the names of the
-/// data show, which is reported.
+/// The configuration of a new job: makes paths absolute, and infers the instrument from the names of the data
+/// and reports it.
 trainer::TrainConfig new_config(trainer::TrainConfig requested, const std::set<std::string>& given,
                                 trainer::ProgressSink& progress);
 
-/// `stored` with those of the given settings that say where the data is and where it trains. Throws Error
-/// (usage) naming the first other setting that differs. `noun` names the job in the message: "search".
+/// The configuration of a resumed job: `stored`, with the given settings for where the data is and where to
+/// train. Throws Error (usage) that names the first other setting that differs. `noun` names the job in the
+/// message, such as "search".
 trainer::TrainConfig resumed_config(const trainer::TrainConfig& requested, const std::set<std::string>& given,
                                     const trainer::TrainConfig& stored, std::string_view noun);
 
-/// Throws Error (usage): --`option` cannot change in a job that continues.
+/// Throws Error (usage), which says that --`option` cannot change when the job is resumed.
 [[noreturn]] void refuse_on_resume(std::string_view option, std::string_view noun);
 
 } // namespace rekindle::research

@@ -1,12 +1,12 @@
 #pragma once
-/// Failures of devices as errors with hints.
+/// Turns failures of devices into errors with hints.
 
 #include <rekindle/runtime/error.h>
 #include <rekindle/trainer/runtime_error.h>
 
 namespace rekindle::research {
 
-/// Calls `call`, turning the runtime's failures into errors with hints.
+/// Calls `call` and turns the runtime's failures into errors with hints.
 template <class Call>
 auto on_device(const Call& call) {
     try {

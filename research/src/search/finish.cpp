@@ -38,7 +38,7 @@ void write_trials(const fs::path& path, std::span<const Trial> trials) {
     write_file_atomically(path, text);
 }
 
-/// The configuration of a trial for --config: without what belongs to the search's folder.
+/// The configuration of a trial for --config, without the settings that belong to the search's folder.
 Json config_json(const StoredSearch& search, const Trial& trial) {
     Json json;
     trainer::TrainConfig config = config_of(search, trial.settings, trial.epochs);
@@ -79,17 +79,17 @@ void add_lines(const SearchResult& result, SearchOutcome& outcome) {
     const SearchJudgment& j = result.judgment;
     const Trial& best = result.trials[*result.best];
     outcome.lines.push_back("best setting: " + settings_text(best.settings));
-    outcome.lines.push_back(fmt::format(
-        "chosen on these rows: {:.3g} % of the training mean's loss saved, timing ratio {:.3f} per row",
-        best.loss_saved, best.timing_ratio));
+    outcome.lines.push_back(
+        fmt::format("on the rows that chose it: loss reduction {:.3g} %, timing ratio {:.3f} per row",
+                    best.loss_saved, best.timing_ratio));
     if (j.linear_loss_saved)
         outcome.lines.push_back(fmt::format(
-            "{} on the same rows: {:.3g} %{}",
+            "{} on the same rows: loss reduction {:.3g} %{}",
             result.meaning.is_probability() ? "logistic regression" : "ridge regression",
             *j.linear_loss_saved,
-            *j.linear_loss_saved >= best.loss_saved ? ", so the best network does not beat it" : ""));
+            *j.linear_loss_saved >= best.loss_saved ? ", which the best setting does not beat" : ""));
     if (j.deflated_sharpe)
-        outcome.lines.push_back(fmt::format("deflated Sharpe ratio {:.1f} %, for {}",
+        outcome.lines.push_back(fmt::format("deflated Sharpe ratio {:.1f} %, given {}",
                                             100 * *j.deflated_sharpe, counted(j.trials, "setting")));
     if (j.overfitting)
         outcome.lines.push_back(fmt::format("probability of overfitting {:.0f} %", 100 * *j.overfitting));

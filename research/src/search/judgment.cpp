@@ -18,7 +18,7 @@ namespace {
 
 constexpr double significant = 0.05;
 
-/// Timing returns in rows of one period, strategies in columns, with the storage that Panel refers to.
+/// Timing returns, with one row per period and one column per trial. Owns the values that its panel views.
 struct Returns {
     std::vector<double> values;
     std::size_t strategies = 0;
@@ -26,7 +26,7 @@ struct Returns {
     Panel panel() const { return {values, strategies}; }
 };
 
-/// The instants that every list has.
+/// The instants that all lists have in common.
 std::vector<std::int64_t> common_instants(std::span<const std::span<const std::int64_t>> rows) {
     std::vector<std::int64_t> common(rows.front().begin(), rows.front().end());
     const std::int64_t* seen = rows.front().data();
@@ -144,8 +144,8 @@ SearchJudgment judge(std::span<const Trial> trials, std::size_t chosen,
     auto& reasons = judgment.reasons;
     const auto estimate = estimate_sharpe(column(returns, returns.chosen));
     if (!estimate || judgment.rows < min_judged_periods) {
-        reasons.push_back(fmt::format("{} scored on by all settings, at least {} are needed for a judgment",
-                                      counted(judgment.rows, "row is", "rows are"), min_judged_periods));
+        reasons.push_back(fmt::format("no judgment: the settings share only {}, and it needs at least {}",
+                                      counted(judgment.rows, "scored row"), min_judged_periods));
         return judgment;
     }
     const double variance = trials.size() > 1 ? variance_of_ratios(returns) : 0;
@@ -182,16 +182,16 @@ trainer::Verdict verdict_of(const SearchJudgment& judgment) {
         return {"Too little to tell", fmt::format("the best of {} cannot be judged", settings),
                 judgment.reasons.empty() ? "" : judgment.reasons.front() + "."};
     const std::string details =
-        fmt::format("Timing returns, {} after adjusting for all {} (Romano and Wolf, 2005).",
+        fmt::format("For its timing returns, {} after adjusting for all {} (Romano and Wolf, 2005).",
                     p_text(*judgment.chosen_p), settings);
     if (has_edge(judgment))
         return {"Edge",
-                fmt::format("the best of {} tells rises from falls better than chance, even as the best of "
-                            "so many",
+                fmt::format("the best of {} tells rises from falls better than luck explains, given how many "
+                            "were tried",
                             settings),
                 details};
     return {"No edge",
-            fmt::format("the best of {} is no better than chance makes the best of so many", settings),
+            fmt::format("the best of {} is no better than luck makes the best of that many", settings),
             details};
 }
 

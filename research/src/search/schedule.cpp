@@ -8,7 +8,7 @@ namespace rekindle::research {
 
 namespace {
 
-/// Trials of halving that run at a time. Constant, because promotions depend on it.
+/// Trials that halving runs at a time. Constant, because promotions depend on it.
 constexpr std::size_t halving_group = 16;
 
 } // namespace

@@ -1,5 +1,5 @@
 #pragma once
-/// Which trial runs next.
+/// Decides which trial runs next.
 
 #include <rekindle/research/search.h>
 
@@ -10,27 +10,27 @@
 
 namespace rekindle::research {
 
-/// A trial that is to run: a point, for a number of epochs.
+/// A trial to run: a point of the search space and a number of epochs.
 struct PlannedTrial {
     std::uint64_t number = 0;
     std::int64_t rung = 0;
     std::int64_t epochs = 0;
 };
 
-/// Hands out trials in groups and takes their scores. The groups depend only on the rules and on the scores
-/// of the groups before, so that an interrupted search continues as if it had not been interrupted.
+/// Hands out trials in groups and records their scores. The groups depend only on the rules and the scores of
+/// earlier groups, so an interrupted search continues as if it had not been interrupted.
 ///
 /// Successive halving is asynchronous (Li et al., "A system for massively parallel hyperparameter tuning",
-/// 2020): a trial that is among the best 1 / reduction of its rung and was not promoted yet goes to the next
-/// rung before a new one begins. Here a promoted trial starts again from its first epoch.
+/// 2020): before a new trial begins, a trial among the best 1 / reduction of its rung is promoted to the next
+/// rung. Here, a promoted trial starts over from its first epoch.
 class Schedule {
   public:
-    /// `epochs`: of a trial on the last rung. `trials`: points to try.
+    /// `epochs` is the number for trials on the last rung, `trials` the number of points to try.
     Schedule(const SearchRules& rules, std::int64_t epochs, std::uint64_t trials);
 
-    /// At most `most` trials (of halving: 16) that do not depend on each other; empty when all is done.
+    /// The next independent trials, at most `most` (16 for halving); empty when all are done.
     std::vector<PlannedTrial> next(std::size_t most);
-    /// Records a trial; `score` is the larger the better, NaN if the trial diverged.
+    /// Records the score of a trial: higher is better, NaN means that it diverged.
     void finish(const PlannedTrial& trial, double score);
 
     std::int64_t rungs() const noexcept { return static_cast<std::int64_t>(epochs_.size()); }

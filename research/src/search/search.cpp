@@ -45,7 +45,7 @@ StoredSearch continued(const SearchOptions& options, StoredSearch search) {
 
 std::vector<Dimension> dimensions_of(const SearchRules& rules) {
     if (rules.vary.empty())
-        throw usage_error("nothing varies")
+        throw usage_error("no setting varies")
             .expected("--vary NAME=VALUES, once for each setting")
             .hint("For example: --vary learning-rate=1e-4..1e-2@log --vary dropout-rate=0|0.2|0.4");
     std::vector<Dimension> dimensions;
@@ -57,12 +57,12 @@ std::vector<Dimension> dimensions_of(const SearchRules& rules) {
         if (rules.method == SearchMethod::halving && dimensions.back().key == "epochs")
             throw usage_error("halving decides the epochs itself")
                 .at("--vary epochs")
-                .hint("--epochs is the number on its last rung, --min-epochs that on the first.");
+                .hint("Set --min-epochs for its first rung and --epochs for its last rung.");
     }
     return dimensions;
 }
 
-/// How many points are tried.
+/// The number of points to try.
 std::uint64_t trials_of(const SearchRules& rules, const SearchPoints& points) {
     if (points.count() == 0)
         return rules.trials;
@@ -91,7 +91,7 @@ Json settings_of(const std::vector<Dimension>& dimensions, const SearchPoint& po
     return settings;
 }
 
-/// What the linear model says about each scored row.
+/// The linear model's forecast for each scored row.
 std::vector<double> scored_linear_forecasts(const TrialData& data, ThreadPool& pool) {
     std::vector<double> forecasts(data.scored.row.size());
     pool.for_each(data.plan.folds.size(), [&](std::size_t f) {
@@ -103,7 +103,7 @@ std::vector<double> scored_linear_forecasts(const TrialData& data, ThreadPool& p
     return forecasts;
 }
 
-/// Passes on warnings alone: what is said once about the data need not be said for every trial.
+/// Forwards only warnings, so that messages about the data do not repeat for every trial.
 class Quiet final : public trainer::ProgressSink {
   public:
     explicit Quiet(trainer::ProgressSink& next) : next_(next) {}
@@ -151,7 +151,7 @@ class SearchJob {
     std::optional<SearchPoints> points_;
     std::optional<ThreadPool> pool_;
     std::optional<trainer::MarketData> data_;
-    std::vector<Trial> trials_; ///< every rung of each
+    std::vector<Trial> trials_; ///< all trials, on every rung
     double best_ = -std::numeric_limits<double>::infinity();
     std::size_t folds_ = 0;
 };
@@ -189,7 +189,7 @@ void SearchJob::report_best(const Trial& trial) {
     progress_.info(fmt::format("trial {}: {}, the best so far: {}", trial.number + 1,
                                objective_ == Objective::timing
                                    ? fmt::format("timing ratio {:.3f} per row", trial.timing_ratio)
-                                   : fmt::format("{:.3g} % of the loss saved", trial.loss_saved),
+                                   : fmt::format("loss reduction {:.3g} %", trial.loss_saved),
                                settings_text(trial.settings)));
 }
 
@@ -228,7 +228,7 @@ bool SearchJob::run_trials(TrialStore& store, TrialDataCache& cache) {
     for (Trial& trial : store.trials())
         known.try_emplace({trial.number, trial.rung}, std::move(trial));
     if (!known.empty())
-        progress_.info(fmt::format("{} finished before", counted(known.size(), "trial was", "trials were")));
+        progress_.info(fmt::format("{} already finished", counted(known.size(), "trial is", "trials are")));
     std::uint64_t trained = 0;
     for (;;) {
         const std::vector<PlannedTrial> group = schedule.next(trial_trainer.group_size());
@@ -292,7 +292,7 @@ SearchOutcome SearchJob::run() {
     trainer::RunFolder folder = open_folder();
     const trainer::TrainConfig& config = search_.config;
     if (config.compat == trainer::Compat::original)
-        throw usage_error("a search has no mode of the original system").at("--compat");
+        throw usage_error("a search cannot run in the mode of the original system").at("--compat");
     if (search_.rules.folds.combinatorial())
         throw usage_error("a search walks forward; it does not use combinatorial folds").at("--blocks");
     std::vector<Dimension> dimensions = dimensions_of(search_.rules);
@@ -303,7 +303,7 @@ SearchOutcome SearchJob::run() {
         trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_, cancellation_));
     check_data(folder);
     TrialDataCache cache(search_, *data_, *pool_, quiet_);
-    cache.get(settings_of(points_->dimensions(), points_->at(0))); // too few rows end the search here
+    cache.get(settings_of(points_->dimensions(), points_->at(0))); // throws if there are too few rows
     write_search(folder, search_);
     if (options_.config.resume_from_checkpoint.empty())
         folder.publish();

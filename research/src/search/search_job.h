@@ -1,5 +1,5 @@
 #pragma once
-/// The parts of a search that are shared by its training and its report.
+/// Types that the training and the report of a search share.
 
 #include "search/judgment.h"
 #include "search/trial_score.h"
@@ -24,17 +24,17 @@ namespace rekindle::research {
 
 inline constexpr trainer::RunKind search_run{"search_", "search.json", "search folder"};
 
-/// search.json: what the search is, so that it can be continued and recognized.
+/// The contents of search.json, which identify a search and let it continue.
 struct StoredSearch {
     trainer::TrainConfig config;
     SearchRules rules;
     std::string data_hash; ///< of the bars
 };
 void write_search(const trainer::RunFolder& folder, const StoredSearch& search);
-/// Throws Error (usage) naming the file and what is wrong.
+/// Throws Error (usage) that names the file and the mistake.
 StoredSearch read_search(const std::filesystem::path& path);
 
-/// The rows of all trials that share features, scaling, target and window, with their folds.
+/// The rows and folds that all trials with the same features, scaling, target and window share.
 struct TrialData {
     ForecastRows rows;
     FoldPlan plan;
@@ -45,15 +45,15 @@ struct TrialData {
     std::size_t bytes() const noexcept;
 };
 
-/// The configuration of a trial; a rung of halving sets its epochs.
+/// The configuration of a trial. Halving passes the epochs of its rung.
 trainer::TrainConfig config_of(const StoredSearch& search, const nlohmann::ordered_json& settings,
                                std::optional<std::int64_t> epochs);
 /// The windows of a trial.
 WalkForwardRules rules_of(const StoredSearch& search, const nlohmann::ordered_json& settings);
-/// The values that decide which TrialData a trial needs.
+/// A key of the settings that determine a TrialData: trials with the same key share one.
 std::string data_key(const StoredSearch& search, const nlohmann::ordered_json& settings);
 
-/// Makes the data of trials when it is first needed and keeps the latest. Not thread-safe.
+/// Makes the data of trials when a trial first needs it, and keeps the latest. Not thread-safe.
 class TrialDataCache {
   public:
     TrialDataCache(const StoredSearch& search, const trainer::MarketData& data, ThreadPool& pool,
@@ -62,7 +62,7 @@ class TrialDataCache {
 
     /// Throws Error (usage) if these settings leave too few rows.
     std::shared_ptr<const TrialData> get(const nlohmann::ordered_json& settings);
-    /// The instants of the scored rows with these settings; valid as long as the cache.
+    /// The instants of the rows that are scored with these settings. The span is valid as long as the cache.
     std::span<const std::int64_t> instants(const nlohmann::ordered_json& settings);
 
   private:
@@ -74,16 +74,16 @@ class TrialDataCache {
     std::map<std::string, std::vector<std::int64_t>> instants_;
 };
 
-/// "learning-rate 0.001, hidden-layers 32,16".
+/// All settings as text, such as "learning-rate 0.001, hidden-layers 32,16".
 std::string settings_text(const nlohmann::ordered_json& settings);
-/// One value of it: "32,16".
+/// The text of one value, such as "32,16".
 std::string value_text(const nlohmann::ordered_json& value);
 
-/// What a search found.
+/// The result of a search.
 struct SearchResult {
     const StoredSearch& search;
     Objective objective;              ///< loss or timing
-    const std::vector<Trial>& trials; ///< one per setting, in the order of numbers
+    const std::vector<Trial>& trials; ///< one per setting, in the order of trial numbers
     std::optional<std::size_t> best;
     SearchJudgment judgment;
     trainer::TargetMeaning meaning; ///< of the best trial
@@ -93,7 +93,8 @@ struct SearchResult {
     std::vector<std::string> notes;
 };
 
-/// The arguments of walk-forward that repeat the best trial: "--config", FOLDER/best.json, and the windows.
+/// The arguments with which walk-forward repeats the best trial: "--config", FOLDER/best.json, and the
+/// windows.
 std::vector<std::string> walk_forward_arguments(const SearchResult& result,
                                                 const std::filesystem::path& folder);
 

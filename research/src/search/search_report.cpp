@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t listed_trials = 20;
-/// More points cannot be distinguished in a chart.
+/// A chart cannot show more points than this distinctly.
 constexpr std::size_t shown_points = 2000;
 
 double score_of(const SearchResult& result, const Trial& trial) {
@@ -30,7 +30,7 @@ double score_of(const SearchResult& result, const Trial& trial) {
 }
 
 const char* score_title(const SearchResult& result) {
-    return result.objective == Objective::timing ? "timing ratio per row" : "loss saved (%)";
+    return result.objective == Objective::timing ? "timing ratio per row" : "loss reduction (%)";
 }
 
 std::string name_of_key(const std::string& key) {
@@ -42,7 +42,7 @@ std::string name_of_key(const std::string& key) {
 trainer::Chart progress_chart(const SearchResult& result) {
     trainer::Chart chart;
     chart.title = "Score against trials";
-    chart.description = "Each dot is a setting in the order of trying; the line is the best so far.";
+    chart.description = "Each dot is one setting, in the order of trials; the line is the best score so far.";
     chart.x = {.title = "trial", .integers = true};
     chart.y = {.title = score_title(result)};
     trainer::Series dots{.name = "settings", .mark = trainer::Mark::scatter, .strong = false};
@@ -62,7 +62,7 @@ trainer::Chart progress_chart(const SearchResult& result) {
             best.y.push_back(highest);
         }
     }
-    chart.y.minimum = [&] { // a few failed settings would hide all others
+    chart.y.minimum = [&] { // otherwise a few failed settings would squeeze all others together
         std::vector<double> sorted;
         for (const double value : dots.y)
             if (std::isfinite(value))
@@ -83,7 +83,7 @@ trainer::Chart dimension_chart(const SearchResult& result, const Dimension& dime
     trainer::Chart chart;
     const std::string name = name_of_key(dimension.key);
     chart.title = "Score by " + name;
-    chart.description = "One dot for each setting that was tried.";
+    chart.description = "Each dot is one setting that was tried.";
     chart.y = {.title = score_title(result)};
     chart.legend = false;
     trainer::Series dots{.mark = trainer::Mark::scatter, .strong = false};
@@ -123,26 +123,27 @@ trainer::ReportTable judgment_table(const SearchResult& result) {
     const SearchJudgment& j = result.judgment;
     const Trial& best = result.trials[*result.best];
     trainer::ReportTable table{
-        "What the best of all settings is worth",
+        "Is the best setting more than luck?",
         {"figure", "value"},
         {},
-        "The scores above are those of rows that the setting was chosen on. A timing return is "
+        "The scores above are on the rows that chose the setting. Loss reduction is relative to the loss of "
+        "the training mean. A timing return is "
         "sign(forecast - training mean) times (outcome - training mean); docs/statistics.md explains each "
-        "figure. Settings that were tried elsewhere are not known to the program."};
+        "figure. The program does not know of settings that were tried elsewhere."};
     table.rows = {
         {"settings tried", with_thousands(static_cast<std::int64_t>(j.trials))},
-        {"of them diverged", with_thousands(static_cast<std::int64_t>(j.diverged))},
-        {"rows that all were scored on", with_thousands(static_cast<std::int64_t>(j.rows))},
-        {"loss saved by the chosen setting", fmt::format("{:.3g} %", best.loss_saved)},
-        {result.meaning.is_probability() ? "loss saved by logistic regression"
-                                         : "loss saved by ridge regression",
+        {"settings that diverged", with_thousands(static_cast<std::int64_t>(j.diverged))},
+        {"rows that all settings were scored on", with_thousands(static_cast<std::int64_t>(j.rows))},
+        {"loss reduction of the chosen setting", fmt::format("{:.3g} %", best.loss_saved)},
+        {result.meaning.is_probability() ? "loss reduction of logistic regression"
+                                         : "loss reduction of ridge regression",
          j.linear_loss_saved ? fmt::format("{:.3g} %", *j.linear_loss_saved) : "none"},
         {"Sharpe ratio of its timing returns, per row", fmt::format("{:.3f}", best.timing_ratio)},
-        {"probability that it is above what luck gives the best (deflated Sharpe ratio)",
+        {"probability that this ratio exceeds the best that luck gives (deflated Sharpe ratio)",
          percent(j.deflated_sharpe)},
-        {"p-value of the chosen setting, adjusted for all (Romano and Wolf)", percent(j.chosen_p)},
-        {"p-value that no setting is better than none (Hansen)", percent(j.superior_p)},
-        {"probability that the best in one half is below the median in the other (overfitting)",
+        {"p-value of the chosen setting, adjusted for all settings (Romano and Wolf)", percent(j.chosen_p)},
+        {"p-value of the hypothesis that no setting has skill (Hansen)", percent(j.superior_p)},
+        {"probability that the best setting of one half is not above the median in the other (overfitting)",
          percent(j.overfitting)},
         {"rows needed for 95 % (minimum track record length)",
          j.track_record ? with_thousands(static_cast<std::int64_t>(std::ceil(*j.track_record))) : "none"}};
@@ -163,9 +164,9 @@ trainer::ReportTable best_table(const SearchResult& result) {
                                  std::pair(b->rung, score_of(result, *b));
                       });
     trainer::ReportTable table{"The best settings",
-                               {"trial", "epochs", "loss saved (%)", "timing ratio"},
+                               {"trial", "epochs", "loss reduction (%)", "timing ratio"},
                                {},
-                               "trials.csv lists all of them."};
+                               "trials.csv lists all settings."};
     for (const auto& [key, value] : result.trials.front().settings.items())
         table.columns.push_back(name_of_key(key));
     for (std::size_t t = 0; t < count; ++t) {
@@ -202,7 +203,7 @@ void add_facts(trainer::ReportData& report, const SearchResult& result) {
     }
 }
 
-/// Scores below are left out of the charts by setting: the lowest twentieth.
+/// The charts by setting omit scores below this one, which are the lowest twentieth.
 double lowest_shown(const SearchResult& result) {
     std::vector<double> scores;
     for (const Trial& trial : result.trials)
@@ -238,10 +239,11 @@ trainer::ReportData report_of(const SearchResult& result, const std::filesystem:
     std::string command = "rekindle walk-forward";
     for (const std::string& argument : walk_forward_arguments(result, folder))
         command += " " + shell_word(argument);
-    section.sentences.push_back(fmt::format("Charts leave out the lowest twentieth of the scores. To see the "
-                                            "forecasts of the chosen setting: {}. "
-                                            "With --final it predicts rows that no setting was chosen on.",
-                                            command));
+    section.sentences.push_back(
+        fmt::format("Charts by setting omit the lowest twentieth of the scores. To see the "
+                    "forecasts of the chosen setting, run: {}. With --final, that "
+                    "predicts rows that no setting was chosen on.",
+                    command));
     section.tables = {judgment_table(result), best_table(result)};
     report.sections.push_back(std::move(section));
     add_facts(report, result);

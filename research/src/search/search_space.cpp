@@ -21,9 +21,9 @@ using Json = nlohmann::ordered_json;
 using trainer::Setting;
 using trainer::ValueKind;
 
-/// Settings of the model that are not searched: they choose rows to judge on, or what to compare.
+/// Model settings that a search cannot vary, because they choose the rows to judge on or what to compare.
 constexpr std::array not_searched{"train_split", "purge", "embargo", "seed", "population", "compat"};
-/// Groups of settings that decide the rows, and that decide the networks.
+/// The groups of settings that determine the rows, and those that determine the networks.
 constexpr std::array row_groups{"Features", "Target and split"};
 constexpr std::array network_groups{"Network", "Optimization"};
 
@@ -77,7 +77,7 @@ std::string word_of(const Setting& setting, std::string_view text, std::string_v
     return std::string(text);
 }
 
-/// A value in the type of the setting; what the setting does not allow is refused by update_from_json().
+/// Converts a value to the type of the setting. update_from_json() later rejects values out of range.
 Json value_of(const Setting* setting, std::string_view text, std::string_view whole) {
     const ValueKind kind = setting != nullptr ? setting->kind() : ValueKind::integer;
     const auto number = number_of(text);
@@ -128,7 +128,7 @@ void check_value(const Dimension& dimension, const Json& value) {
     }
 }
 
-/// LOW..HIGH, /POINTS and @log.
+/// Parses LOW..HIGH with an optional /POINTS and @log.
 void parse_interval(Dimension& dimension, const Setting* setting, std::string_view values,
                     std::string_view whole) {
     const auto wrong = [&](std::string_view what) { return wrong_values(whole, what); };
@@ -142,19 +142,19 @@ void parse_interval(Dimension& dimension, const Setting* setting, std::string_vi
         const auto points = number_of(values.substr(slash + 1));
         constexpr double most = 1e6;
         if (!points || *points < 2 || *points > most || *points != std::floor(*points))
-            throw wrong("after / comes the number of grid points, 2 or more");
+            throw wrong("/ must be followed by a number of grid points, 2 or more");
         dimension.points = static_cast<std::size_t>(*points);
         values = values.substr(0, slash);
     }
     const auto dots = values.find("..");
     const auto low = number_of(values.substr(0, dots)), high = number_of(values.substr(dots + 2));
     if (!low || !high || *low >= *high)
-        throw wrong("an interval has two numbers, the lower one first");
+        throw wrong("an interval needs two numbers, the lower one first");
     if (dimension.logarithmic && *low <= 0)
-        throw wrong("a logarithmic interval begins above 0");
+        throw wrong("a logarithmic interval must begin above 0");
     const ValueKind kind = setting != nullptr ? setting->kind() : ValueKind::integer;
     if (kind != ValueKind::integer && kind != ValueKind::number)
-        throw wrong("this setting has no interval of numbers");
+        throw wrong("this setting takes no interval of numbers");
     dimension.low = *low;
     dimension.high = *high;
     dimension.integer = kind == ValueKind::integer;
@@ -199,7 +199,7 @@ std::vector<Json> Dimension::grid() const {
     std::vector<Json> values;
     for (std::size_t i = 0; i < points; ++i) {
         Json value = at(static_cast<double>(i) / static_cast<double>(points - 1));
-        if (values.empty() || value != values.back()) // whole numbers may coincide
+        if (values.empty() || value != values.back()) // rounding to whole numbers can repeat a value
             values.push_back(std::move(value));
     }
     return values;
@@ -267,11 +267,11 @@ SearchPoints::SearchPoints(std::vector<Dimension> dimensions, SearchMethod metho
             if (static_cast<double>(count_) * static_cast<double>(grid_.back().size()) > most)
                 throw usage_error("the grid has more than 2^32 points")
                     .at("--vary")
-                    .hint("--method sobol --trials N tries N of them.");
+                    .hint("Try N of them with --method sobol --trials N.");
             count_ *= grid_.back().size();
         }
     } else if (method != SearchMethod::random && dimensions_.size() > sobol_dimensions) {
-        throw usage_error(fmt::format("a Sobol sequence has at most {} dimensions here, not {}",
+        throw usage_error(fmt::format("a Sobol sequence can have at most {} dimensions, not {}",
                                       sobol_dimensions, dimensions_.size()))
             .at("--method")
             .hint("--method random has no limit.");

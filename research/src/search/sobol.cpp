@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t bits = 32;
 constexpr std::size_t largest_degree = 7;
 
-/// A primitive polynomial over GF(2) and the first direction numbers of a dimension. The first dimension, van
-/// der Corput's sequence, needs none.
+/// A primitive polynomial over GF(2) and the initial direction numbers of a dimension. The first dimension is
+/// van der Corput's sequence and needs none.
 struct Polynomial {
     unsigned degree;
     unsigned coefficients; ///< of the inner terms, highest power first

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Data that is kept beside the one in use.
+/// The cache keeps at most this much data besides the data in use.
 constexpr std::size_t kept_bytes = std::size_t{256} << 20;
 constexpr std::size_t most_bytes = std::size_t{4} << 30;
 

@@ -17,7 +17,7 @@ double loss_of(bool probability, double forecast, double outcome) {
     return -std::log(std::clamp(outcome > 0.5 ? forecast : 1 - forecast, 1e-6, 1 - 1e-6));
 }
 
-/// The mean forecast of a fold's networks for one of its test rows; nothing if all diverged.
+/// The mean forecast of a fold's networks for one of its test rows; no value if all of them diverged.
 std::optional<double> mean_forecast(const FoldRows& fold, std::span<const NetworkResult> networks,
                                     std::size_t offset) {
     double sum = 0;

@@ -28,7 +28,7 @@ void TrialStore::Close::operator()(sqlite3* database) const noexcept {
     sqlite3_close(database);
 }
 
-/// A prepared statement; finalized at the end.
+/// A prepared statement, which the destructor finalizes.
 class TrialStore::Statement {
   public:
     Statement(const TrialStore& store, const char* sql) : store_(store) {
@@ -49,7 +49,7 @@ class TrialStore::Statement {
                   ? sqlite3_bind_zeroblob(statement_.get(), at, 0)
                   : sqlite3_bind_blob64(statement_.get(), at, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
     }
-    /// True while there is a row.
+    /// Moves to the next row; false if there is none.
     bool step() {
         const int code = sqlite3_step(statement_.get());
         if (code != SQLITE_ROW && code != SQLITE_DONE)
@@ -84,7 +84,8 @@ class TrialStore::Statement {
         void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
     };
     [[noreturn]] void fail() const {
-        throw Error(fmt::format("the database of the search: {}", sqlite3_errmsg(store_.database_.get())))
+        throw Error(
+            fmt::format("the database of the search failed: {}", sqlite3_errmsg(store_.database_.get())))
             .at(store_.name_)
             .hint("If the file is damaged, remove the folder and start the search again.");
     }

@@ -14,14 +14,15 @@ struct sqlite3;
 
 namespace rekindle::research {
 
-/// A database that survives kill -9: each call of add() is stored as a whole or not at all. Not thread-safe.
+/// A database that survives kill -9: each call of add() is stored either completely or not at all. Not
+/// thread-safe.
 class TrialStore {
   public:
-    /// Creates the file if it does not exist. Throws Error naming it when it cannot be read or written, or is
-    /// not such a database.
+    /// Creates the file if it does not exist. Throws Error that names the file if it cannot be read or
+    /// written or is not such a database.
     explicit TrialStore(const std::filesystem::path& path);
 
-    /// What the search is, as it was written first; nothing in a new database.
+    /// The description of the search that set_description() stored; no value in a new database.
     std::optional<std::string> description() const;
     void set_description(const std::string& json);
     /// All trials, in the order in which they were added.

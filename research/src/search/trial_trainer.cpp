@@ -36,7 +36,7 @@ std::size_t seeds_of(const trainer::TrainConfig& config) {
     return static_cast<std::size_t>(config.population);
 }
 
-/// The networks of a trial: fold after fold, every seed of it.
+/// The networks of a trial, ordered by fold and then by seed.
 std::vector<NetworkJob> jobs_of(const ReadyTrial& trial, std::size_t threads) {
     std::vector<NetworkJob> jobs;
     const auto folds = trial.data->block.folds();
@@ -66,7 +66,7 @@ JobSettings job_settings(const ReadyTrial& trial, std::size_t threads) {
     return {trial.config.epochs, static_cast<std::size_t>(trial.config.batch_size), threads, {}};
 }
 
-/// The steps of the network with the most rows.
+/// The number of steps of the network with the most rows.
 double longest_steps(const ReadyTrial& trial) {
     std::size_t rows = 0;
     for (const FoldRows& fold : trial.data->block.folds())

@@ -1,5 +1,5 @@
 #pragma once
-/// Trains the networks of trials: on the CPU one trial per thread, on GPUs many trials as one population.
+/// Trains the networks of trials: one trial per thread on the CPU, many trials as one population on GPUs.
 
 #include "search/schedule.h"
 #include "search/search_job.h"
@@ -14,7 +14,7 @@
 
 namespace rekindle::research {
 
-/// A trial that is to run, with everything that it needs.
+/// A trial to run, with everything that it needs.
 struct ReadyTrial {
     PlannedTrial plan;
     nlohmann::ordered_json settings;
@@ -24,16 +24,16 @@ struct ReadyTrial {
 
 class TrialTrainer {
   public:
-    /// `total`: how many trials the search has, from which --device auto judges what is faster.
+    /// `total` is the number of trials in the search, by which --device auto chooses the faster device.
     TrialTrainer(const trainer::TrainConfig& config, std::uint64_t total, ThreadPool& pool,
                  trainer::ProgressSink& progress);
 
-    /// The finished trials, in order; empty if the token asked to stop. `report` is called on the calling
-    /// thread with the network-steps so far in this call.
+    /// Returns the finished trials in order; no trials if the token asked to stop. Calls `report` on the
+    /// calling thread with the number of network-steps that this call has done so far.
     std::vector<Trial> run(std::span<const ReadyTrial> trials,
                            const std::function<void(std::uint64_t steps)>& report,
                            const CancellationToken& cancellation);
-    /// Trials that keep the device busy for about half a second.
+    /// The number of trials that keep the device busy for about half a second.
     std::size_t group_size() const noexcept { return group_; }
 
   private:

@@ -32,8 +32,8 @@ std::optional<Error> too_few_periods(std::size_t periods, double block_length) {
                                  min_judged_periods));
     if (static_cast<double>(periods) < min_blocks * block_length)
         return Error(
-            fmt::format("{} depend on each other over about {:.0f} periods: fewer than {:.0f} independent "
-                        "blocks",
+            fmt::format("{} that depend on each other over about {:.0f} periods form fewer than {:.0f} "
+                        "independent blocks",
                         counted(periods, "period"), block_length, min_blocks));
     return std::nullopt;
 }
@@ -52,7 +52,7 @@ Expected<double> optimal_block_length(std::span<const double> values) {
         variance += (value - mean) * (value - mean) / n;
     if (!(variance > 0))
         return Error("the values do not vary, so they have no block length");
-    const std::vector<double> correlation = autocorrelations(values, most); // of lag k at [k - 1]
+    const std::vector<double> correlation = autocorrelations(values, most); // element k - 1 is that of lag k
 
     // The smallest lag after which `consecutive` autocorrelations are all insignificant.
     const double insignificant = 2 * std::sqrt(std::log10(n) / n);
@@ -79,7 +79,7 @@ Expected<double> optimal_block_length(std::span<const double> values) {
 
 std::vector<std::uint32_t> stationary_resample(std::size_t rows, double block_length, std::uint64_t seed,
                                                std::uint32_t replicate) {
-    // Index 1: trainer's bootstrap uses index 0 of the same purpose.
+    // Index 1, because trainer's bootstrap uses index 0 of this purpose.
     PhiloxStream random(seed, RandomPurpose::bootstrap, replicate, 1);
     const auto bound = static_cast<std::uint32_t>(rows);
     const double ends = 1 / block_length;

@@ -6,7 +6,7 @@
 
 namespace rekindle::research {
 
-/// Why a bootstrap of so many periods says nothing; empty if it does.
+/// Why this many periods are too few for a bootstrap; no value if they are enough.
 std::optional<Error> too_few_periods(std::size_t periods, double block_length);
 
 } // namespace rekindle::research

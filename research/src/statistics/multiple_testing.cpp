@@ -11,16 +11,16 @@ namespace rekindle::research {
 
 namespace {
 
-/// The strategies that differ from the reference, studentized, and their bootstrap means.
+/// The strategies that differ from the reference, with their studentized means and bootstrap means.
 struct Studentized {
-    std::vector<std::size_t> strategies; ///< their places in the panel
-    std::vector<double> means, errors;   ///< of each; errors are those of the means
-    std::vector<double> replicates;      ///< means of the resamples, in rows of one resample
+    std::vector<std::size_t> strategies; ///< their columns in the panel
+    std::vector<double> means, errors;   ///< per strategy: the mean advantage and its standard error
+    std::vector<double> replicates;      ///< bootstrap means, one row per resample
     std::size_t resamples = 0, periods = 0;
     double block_length = 0;
 
     double statistic(std::size_t s) const { return means[s] / errors[s]; }
-    /// A resample's mean less `center`, in standard errors.
+    /// A resample's mean minus `center`, in standard errors.
     double difference(std::size_t resample, std::size_t s, double center) const {
         return (replicates[resample * strategies.size() + s] - center) / errors[s];
     }
@@ -33,7 +33,7 @@ std::vector<double> column(const Panel& panel, std::size_t strategy) {
     return values;
 }
 
-/// The block length to use: the mean of the optimal ones.
+/// The block length for all strategies: the mean of their optimal block lengths.
 double shared_block_length(const Panel& panel, const BootstrapOptions& options) {
     if (options.block_length > 0)
         return options.block_length;
@@ -125,7 +125,7 @@ Expected<std::vector<double>> stepdown_p_values(const Panel& advantages, const B
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](auto a, auto b) { return data.statistic(a) > data.statistic(b); });
 
-    // A strategy competes with itself and every weaker one.
+    // The stepdown compares each strategy with the largest of itself and all weaker strategies.
     std::vector<std::size_t> reached(order.size());
     for (std::size_t r = 0; r < data.resamples; ++r) {
         double largest = -std::numeric_limits<double>::infinity();

@@ -12,7 +12,7 @@ double normal_distribution(double z) noexcept {
 double normal_quantile(double probability) noexcept {
     if (probability > 0.5)
         return -normal_quantile(1 - probability);
-    // Abramowitz and Stegun, 26.2.23, within 4.5e-4; three steps of Halley's method make it exact.
+    // Abramowitz and Stegun, 26.2.23, is within 4.5e-4; three Halley steps refine it to double precision.
     const double t = std::sqrt(-2 * std::log(probability));
     double z =
         (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;

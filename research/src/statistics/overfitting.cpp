@@ -12,8 +12,8 @@ namespace rekindle::research {
 
 namespace {
 
-/// Sums of one strategy over one block or several; values are centered at the strategy's mean of all periods,
-/// which keeps the digits of the variance.
+/// Sums of one strategy's returns over one or more blocks. Returns are centered at the strategy's mean over
+/// all periods, which avoids cancellation in the variance.
 struct Sums {
     double sum = 0, squares = 0, count = 0;
 
@@ -27,7 +27,7 @@ struct Sums {
         const double mean = sum / count;
         const double variance = (squares - count * mean * mean) / (count - 1);
         if (variance <= 1e-14 * squares / count)
-            return 0; // without a trade, up to rounding
+            return 0; // no trade in these blocks: what remains is rounding error
         return (mean + center) / std::sqrt(variance);
     }
 };
@@ -52,7 +52,7 @@ class Splitter {
         }
     }
 
-    /// The ratio of a strategy over the blocks whose bits are set.
+    /// The Sharpe ratio of a strategy over the blocks whose bits are set.
     double sharpe(std::size_t strategy, std::uint32_t chosen) const {
         Sums total;
         for (std::size_t block = 0; block < blocks_; ++block)
@@ -86,7 +86,7 @@ class Splitter {
   private:
     std::size_t strategies_, blocks_;
     std::vector<double> centers_;
-    std::vector<Sums> sums_; ///< of a strategy's blocks, one after the other
+    std::vector<Sums> sums_; ///< one per block, strategy after strategy
 };
 
 /// Bit masks of every choice of half of the blocks, in lexicographic order of the blocks.
@@ -106,10 +106,10 @@ std::vector<std::uint32_t> halves(std::size_t blocks) {
 
 Expected<Overfitting> probability_of_overfitting(const Panel& returns, std::size_t blocks) {
     if (blocks < 2 || blocks > 20 || blocks % 2 != 0)
-        throw usage_error(fmt::format("{} cannot be halved in every way", counted(blocks, "block")))
+        throw usage_error(fmt::format("{} cannot be divided into two equal halves", counted(blocks, "block")))
             .expected("an even number from 2 to 20");
     if (returns.strategies < 2)
-        return Error("one strategy cannot be overfitted by choosing among several");
+        return Error("with a single strategy, no choice can overfit");
     if (returns.periods() < 2 * blocks)
         return Error(fmt::format("{} are too few for {} of at least two",
                                  counted(returns.periods(), "period"), counted(blocks, "block")));

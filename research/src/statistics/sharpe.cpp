@@ -12,8 +12,8 @@ namespace rekindle::research {
 
 namespace {
 
-/// n times the variance of an estimated ratio. Moments of any sample make it at least 0; rounding must not go
-/// below.
+/// n times the variance of an estimated ratio. The moments of any sample give at least 0, so rounding errors
+/// below 0 are cut off.
 double variance_term(const SharpeEstimate& estimate) noexcept {
     const double ratio = estimate.ratio;
     return std::max(0.0, 1 - estimate.skewness * ratio + (estimate.kurtosis - 1) / 4 * ratio * ratio);
@@ -44,7 +44,7 @@ Expected<SharpeEstimate> estimate_sharpe(std::span<const double> returns) {
         fourth += square * square;
         largest = std::max(largest, std::abs(value));
     }
-    // A constant series has differences of rounding only.
+    // The values of a constant series differ only by rounding.
     if (second / count <= std::pow(1e-14 * largest, 2))
         return Error("the returns do not vary, so they have no Sharpe ratio");
     const double variance = second / count;
@@ -67,7 +67,7 @@ double expected_maximum_sharpe(std::size_t trials, double variance) noexcept {
     if (trials < 2)
         return 0;
     const auto count = static_cast<double>(trials);
-    // Φ⁻¹(1 - x) = -Φ⁻¹(x), which keeps its digits for many trials.
+    // Uses Φ⁻¹(1 - x) = -Φ⁻¹(x), because 1 - x loses digits for many trials.
     return -std::sqrt(variance) * ((1 - std::numbers::egamma) * normal_quantile(1 / count) +
                                    std::numbers::egamma * normal_quantile(1 / (count * std::numbers::e)));
 }

@@ -21,7 +21,7 @@ bool has_outcome(const ForecastRows& rows, std::size_t row, std::int64_t known_u
     return rows.targets.valid[row] != 0 && rows.target_end[row] <= known_until;
 }
 
-/// The columns of a path's rows that have an outcome.
+/// The scored rows of a path, as columns.
 struct ScoredRows {
     std::vector<double> predicted, actual, previous, linear, training_mean;
     double share_up = 0; ///< sum over the rows

@@ -26,7 +26,7 @@ std::string date_of(const JobResult& result, std::size_t row) {
     return market::format_date(result.rows.matrix.dates[row]);
 }
 
-/// The path whose decisive score is the median of all; of two middle ones the lower.
+/// The path with the median decisive score; the lower of the two middle ones for an even number.
 std::size_t median_path(std::span<const trainer::Evaluation> evaluations) {
     std::vector<std::size_t> order(evaluations.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -110,28 +110,30 @@ void add_lines(const JobResult& result, std::span<const trainer::Evaluation> eva
             low = std::min(low, one.scores.front().value);
             high = std::max(high, one.scores.front().value);
         }
-        outcome.notes.push_back(fmt::format(
-            "The scores are those of the median of {} paths; their first scores are {:.3g} to {:.3g} %.",
-            evaluations.size(), low, high));
+        outcome.notes.push_back(fmt::format("These are the scores of the median of {} paths, whose first "
+                                            "scores range from {:.3g} to {:.3g} %.",
+                                            evaluations.size(), low, high));
     }
     for (const Importance& group : result.forecasts.importance) {
         constexpr std::size_t printed = 5;
         if (static_cast<std::size_t>(&group - result.forecasts.importance.data()) == printed)
             break;
         outcome.notes.push_back(fmt::format(
-            "Without the information of {} the loss grows by {:.3g} % (folds: {:.3g} to {:.3g} %).",
+            "Without the information in {}, the loss grows by {:.3g} % (folds: {:.3g} to {:.3g} %).",
             group.group, 100 * group.loss_increase, 100 * group.lowest, 100 * group.highest));
     }
     if (result.jobs > 1)
-        outcome.notes.push_back(fmt::format("This is one of {} on these data in this folder: the best of "
-                                            "several is chosen on these rows, which favors it.",
-                                            counted(result.jobs, "walk-forward job")));
+        outcome.notes.push_back(
+            fmt::format("This is one of {} on the same data in this folder. If you choose the "
+                        "best of them by these scores, the scores flatter it.",
+                        counted(result.jobs, "walk-forward job")));
     if (!result.final_blocks.empty()) {
         outcome.notes.push_back("The final part: " + result.final_evaluation.verdict.text());
         if (!result.openings.empty())
-            outcome.notes.push_back(fmt::format("The final part had been opened {} before: it is no longer "
-                                                "untouched.",
-                                                counted(result.openings.size(), "time")));
+            outcome.notes.push_back(
+                fmt::format("The final part had already been opened {}, so it is no longer "
+                            "untouched.",
+                            counted(result.openings.size(), "time")));
     }
 }
 
@@ -178,8 +180,8 @@ std::string describe_plan(const FoldPlan& plan, const ForecastRows& rows, const 
     }
     const auto count = [](std::size_t number) { return with_thousands(static_cast<std::int64_t>(number)); };
     std::string text = job.rules.combinatorial()
-                           ? fmt::format("{} of {} blocks, {} of which are predicted, give {}",
-                                         counted(plan.folds.size(), "choice"), job.rules.blocks,
+                           ? fmt::format("{} over {} blocks, each predicting {} of them, in {}",
+                                         counted(plan.folds.size(), "fold"), job.rules.blocks,
                                          job.rules.test_blocks, counted(plan.paths, "path"))
                            : fmt::format("{} from {} on", counted(plan.folds.size(), "fold"),
                                          date(plan.folds.front().test.front().begin));

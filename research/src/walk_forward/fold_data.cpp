@@ -25,7 +25,7 @@ double mean_of(std::span<const float> values) {
     return sum / static_cast<double>(values.size());
 }
 
-/// A matrix of these rows alone.
+/// Copies these rows into a matrix of their own.
 market::FeatureMatrix copy_of(const market::FeatureMatrix& matrix, std::span<const RowRange> ranges) {
     const std::size_t rows = rows_in(ranges);
     market::FeatureMatrix copy;

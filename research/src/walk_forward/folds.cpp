@@ -36,7 +36,8 @@ std::size_t trainable_rows(const RowTimes& rows, std::size_t end) {
                                                   [](std::uint8_t trainable) { return trainable != 0; }));
 }
 
-/// The first row before which at least `count` rows are trainable and not purged; `end` if there is none.
+/// The first row that has at least `count` trainable rows before it that are not purged; `end` if there is
+/// none.
 std::size_t row_after(const RowTimes& rows, std::size_t count, std::size_t end) {
     std::size_t trainable = 0, row = 0;
     while (row < end && trainable < count)
@@ -46,7 +47,7 @@ std::size_t row_after(const RowTimes& rows, std::size_t count, std::size_t end) 
     return row;
 }
 
-/// The blocks into which a number of rows is divided; the first ones get the rows that are left over.
+/// Divides rows into blocks of equal size; the first blocks get one more row each if some are left over.
 std::vector<RowRange> equal_blocks(std::size_t rows, std::size_t blocks) {
     std::vector<RowRange> result;
     std::size_t begin = 0;
@@ -58,8 +59,8 @@ std::vector<RowRange> equal_blocks(std::size_t rows, std::size_t blocks) {
     return result;
 }
 
-/// What a test block forbids: rows before it whose target ends after `first_known`, and rows after it that
-/// are known before `last_end` or during the embargo.
+/// A test block excludes from training the earlier rows whose target ends after `first_known`, and the later
+/// rows that become known before `last_end` or during the embargo.
 struct TestBlock {
     RowRange rows;
     std::int64_t first_known = 0, last_end = 0;
@@ -107,8 +108,9 @@ void check_rules(const CombinatorialRules& rules, std::size_t end) {
     constexpr std::size_t most_groups = 20;
     if (rules.groups < 2 || rules.groups > most_groups || rules.test_groups < 1 ||
         rules.test_groups >= rules.groups)
-        throw usage_error(fmt::format("{} of {} blocks cannot be predicted", rules.test_groups, rules.groups))
-            .expected(fmt::format("2 to {} blocks, of which 1 to all but one are predicted", most_groups));
+        throw usage_error(fmt::format("cannot predict {} of {} blocks", rules.test_groups, rules.groups))
+            .expected(fmt::format("2 to {} blocks, of which at least one is predicted and one is not",
+                                  most_groups));
     if (end < rules.groups)
         throw usage_error(
             fmt::format("{} too few for {} blocks", counted(end, "row is", "rows are"), rules.groups))
@@ -163,7 +165,7 @@ CombinatorialFolds combinatorial_folds(const RowTimes& rows, std::size_t end,
     for (const RowRange& range : equal_blocks(end, rules.groups))
         blocks.push_back(test_block(rows, range));
     CombinatorialFolds result;
-    std::vector<std::size_t> used(rules.groups); // folds so far that predict the block
+    std::vector<std::size_t> used(rules.groups); // number of folds so far that predict each block
     for (const auto& choice : combinations(rules.groups, rules.test_groups)) {
         Fold fold;
         std::vector<std::size_t> paths;
@@ -181,8 +183,8 @@ CombinatorialFolds combinatorial_folds(const RowTimes& rows, std::size_t end,
                         choice, [&](std::size_t test) { return may_train(rows, row, blocks[test], rules); }))
                     add_row(fold.train, row);
         if (fold.train.empty())
-            throw usage_error(fmt::format("fold {} has no row left to train on: all are purged or in the "
-                                          "embargo",
+            throw usage_error(fmt::format("fold {} has no row left to train on, because all are purged or in "
+                                          "the embargo",
                                           result.folds.size() + 1))
                 .hint("Use more data, fewer test blocks, or a shorter target or embargo.");
         result.folds.push_back(std::move(fold));

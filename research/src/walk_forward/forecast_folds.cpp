@@ -19,12 +19,12 @@ namespace rekindle::research {
 
 namespace {
 
-/// Bytes for the orders of rows in an epoch, 4 for each row of each network.
+/// Memory limit for the order of rows in an epoch, which takes 4 bytes per row and network.
 constexpr std::size_t order_bytes = std::size_t{128} << 20;
-/// Training rows × epochs of a group: what an interruption can cost, a minute or less.
+/// Training rows × epochs of a group. An interruption loses at most this work, a minute or less.
 constexpr double group_work = 2e8;
 
-/// The folds are processed in groups [begin, end).
+/// Divides the folds into groups [begin, end) that are processed together.
 std::vector<RowRange> groups_of(std::span<const Fold> folds, std::size_t columns,
                                 const trainer::TrainConfig& config, std::size_t block_bytes) {
     std::vector<RowRange> groups;
@@ -158,7 +158,7 @@ bool FoldForecaster::train(const FoldBlock& block, RowRange group, std::vector<N
 void FoldForecaster::add_fold(std::size_t fold, const FoldRows& fold_rows, const std::vector<double>& linear,
                               const Results& results) {
     const std::size_t width = model_.outputs();
-    std::size_t first = 0; // row of the fold's test rows
+    std::size_t first = 0; // index among the fold's test rows
     for (std::size_t b = 0; b < folds_[fold].test.size(); ++b) {
         const RowRange range = folds_[fold].test[b];
         BlockForecasts block{

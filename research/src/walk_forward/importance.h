@@ -10,8 +10,7 @@
 
 namespace rekindle::research {
 
-/// The groups are those of the feature table. If the columns are all of one group, each column counts for
-/// itself.
+/// Uses the groups of the feature table. If all columns belong to one group, each column forms its own group.
 class ImportanceOfGroups {
   public:
     explicit ImportanceOfGroups(const std::vector<std::string>& columns);

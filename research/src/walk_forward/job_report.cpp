@@ -39,7 +39,7 @@ std::vector<const BlockForecasts*> path_blocks(const JobResult& result, std::siz
     return blocks;
 }
 
-/// Calls call(block, index in the block, row) for each row of a path that is scored.
+/// Calls call(block, index in the block, row) for each scored row of a path.
 template <class Call>
 void for_each_scored(const JobResult& result, std::size_t path, const Call& call) {
     const std::int64_t until = known_until(result);
@@ -55,7 +55,8 @@ trainer::Chart fold_chart(const JobResult& result) {
     const bool probability = result.rows.meaning.is_probability();
     trainer::Chart chart;
     chart.title = probability ? "Log loss reduction by fold" : "Out-of-sample R² by fold";
-    chart.description = "One bar for each fold: what the networks save of the loss of the training mean.";
+    chart.description =
+        "One bar per fold: by how much the loss of the networks is below that of the training mean.";
     chart.x = {.title = "fold", .integers = true};
     chart.y = {.title = probability ? "log loss reduction (%)" : "R² (%)", .include_zero = true};
     chart.legend = false;
@@ -70,13 +71,14 @@ trainer::Chart fold_chart(const JobResult& result) {
     return chart;
 }
 
-/// The squared error that the networks and the linear model save, summed from the first row on.
+/// By how much the squared errors of the networks and of the linear model are below those of the training
+/// mean, summed from the first row on.
 trainer::Chart saved_chart(const JobResult& result, std::size_t path) {
     trainer::Chart chart;
     chart.title = "Squared error saved since the first fold";
     chart.description = "A line that rises steadily is an edge; a single jump is a few lucky rows.";
     chart.x = {.title = "predicted row"};
-    chart.y = {.title = "saved, in % of the training mean's whole squared error", .include_zero = true};
+    chart.y = {.title = "saved (% of the training mean's total squared error)", .include_zero = true};
     trainer::Series network{.name = "networks", .style = 0}, linear{.name = "linear model", .style = 1};
     double saved = 0, saved_linear = 0, total = 0;
     std::vector<double> by_network, by_linear;
@@ -125,7 +127,7 @@ trainer::ReportTable importance_table(const JobResult& result) {
                                {},
                                "How much the loss on the predicted rows grows when the values of these "
                                "features are taken from other predicted rows (Breiman, 2001); median over "
-                               "the folds. Near 0: the networks do without them."};
+                               "the folds. Near 0, the networks do not need them."};
     for (const Importance& group : result.forecasts.importance)
         table.rows.push_back({group.group, fmt::format("{:.3g}", 100 * group.loss_increase),
                               fmt::format("{:.3g}", 100 * group.lowest),
@@ -144,7 +146,8 @@ std::vector<double> sign_returns(const JobResult& result, std::size_t path) {
     return returns;
 }
 
-/// What the sign of the forecast would have earned: only for returns that do not overlap.
+/// What holding the sign of the forecast would have earned. Empty unless the target is a return that does not
+/// overlap with the next one.
 std::vector<trainer::ReportTable> sharpe_tables(const JobResult& result, std::size_t path) {
     if (result.rows.meaning.is_probability() || !result.rows.meaning.is_directional() ||
         result.rows.meaning.horizon != 1)
@@ -154,9 +157,9 @@ std::vector<trainer::ReportTable> sharpe_tables(const JobResult& result, std::si
     trainer::ReportTable table{"Holding the sign of the forecast, before costs",
                                {"figure", "value"},
                                {},
-                               fmt::format("Per period, not annualized. {} on these data in this output "
-                                           "folder {} counted as trials; others that were tried are not "
-                                           "known to the program. rekindle backtest applies costs.",
+                               fmt::format("Per period, not annualized. {} on the same data in this output "
+                                           "folder {} counted as trials; the program does not know of "
+                                           "others. rekindle backtest applies costs.",
                                            counted(result.jobs, "walk-forward job"),
                                            result.jobs == 1 ? "is" : "are")};
     if (!estimate) {
@@ -167,14 +170,14 @@ std::vector<trainer::ReportTable> sharpe_tables(const JobResult& result, std::si
     table.rows.push_back({"Sharpe ratio", fmt::format("{:.3g}", estimate->ratio)});
     if (estimate->periods < min_judged_periods) {
         table.rows.push_back(
-            {"its probabilities", fmt::format("none: at least {} periods are needed", min_judged_periods)});
+            {"its probabilities", fmt::format("none: they need at least {} periods", min_judged_periods)});
         return {table};
     }
     const double variance = sharpe_variance_without_skill(estimate->periods);
     table.rows.push_back({"probability that the true ratio is above 0 (probabilistic Sharpe ratio)",
                           fmt::format("{:.1f} %", 100 * probabilistic_sharpe_ratio(*estimate))});
     table.rows.push_back(
-        {fmt::format("the same after {} (deflated Sharpe ratio)", counted(result.jobs, "trial")),
+        {fmt::format("the same, adjusted for {} (deflated Sharpe ratio)", counted(result.jobs, "trial")),
          fmt::format("{:.1f} %", 100 * deflated_sharpe_ratio(*estimate, result.jobs, variance))});
     const auto needed =
         minimum_track_record_length(*estimate, expected_maximum_sharpe(result.jobs, variance));
@@ -196,8 +199,8 @@ void add_final(trainer::ReportSection& section, const JobResult& result) {
                 ? fmt::format("The final part ({}) is untouched. Open it once, at the end: rekindle "
                               "walk-forward --resume-from-checkpoint FOLDER --final.",
                               span)
-                : fmt::format("The final part ({}) was opened on {} by {}: it is no longer untouched.", span,
-                              result.openings.front().opened, result.openings.front().folder));
+                : fmt::format("The final part ({}) was opened on {} by {}, so it is no longer untouched.",
+                              span, result.openings.front().opened, result.openings.front().folder));
     else
         section.sentences.push_back(fmt::format(
             "The final part ({}) was opened{}. {}", span,
@@ -214,14 +217,14 @@ trainer::ReportSection walk_section(const JobResult& result, std::size_t path) {
     section.charts.push_back(fold_chart(result));
     section.charts.push_back(saved_chart(result, path));
     if (result.job.rules.combinatorial())
-        section.sentences.push_back(
-            "Folds also train on rows that are later than those they predict. That tells how stable a "
-            "result is, not what trading would have earned: use windows for that.");
+        section.sentences.push_back("Folds also train on rows that are later than those they predict, so the "
+                                    "scores show how stable a "
+                                    "result is, not what trading would have earned. Use windows for that.");
     add_final(section, result);
     if (result.jobs > 1)
         section.sentences.push_back(fmt::format(
-            "{} on these data are in this output folder. The best of several is chosen on these rows, which "
-            "favors it.",
+            "This output folder has {} on the same data. If you choose the best of them by these scores, the "
+            "scores flatter it.",
             counted(result.jobs, "walk-forward job")));
     section.tables = sharpe_tables(result, path);
     section.tables.push_back(importance_table(result));

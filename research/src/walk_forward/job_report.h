@@ -1,5 +1,5 @@
 #pragma once
-/// The files of a finished walk-forward job and what the program prints about it.
+/// Writes the files of a finished walk-forward job and words what the program prints about it.
 
 #include "walk_forward/run_store.h"
 
@@ -16,7 +16,7 @@
 
 namespace rekindle::research {
 
-/// What a job found.
+/// The result of a job.
 struct JobResult {
     const ForecastRows& rows;
     const trainer::MarketData& data;
@@ -25,29 +25,30 @@ struct JobResult {
     FoldForecasts forecasts;
     std::vector<BlockForecasts> final_blocks; ///< empty unless the final part was opened
     trainer::Evaluation final_evaluation;
-    std::vector<OpenedFinal> openings; ///< of this final part, before this call
+    std::vector<OpenedFinal> openings; ///< earlier openings of this final part
     std::vector<std::string> notes;
     std::vector<trainer::StageTime> stages;
-    std::size_t jobs = 1; ///< on the same data in this output folder, this one included
+    std::size_t jobs = 1; ///< jobs on the same data in this output folder, including this one
 };
 
-/// "10 folds with expanding windows; …": one line.
+/// Describes the folds in one line.
 std::string describe_plan(const FoldPlan& plan, const ForecastRows& rows, const StoredJob& job);
 
 /// Writes predictions.csv, predictions.parquet, folds.csv, results.json and report.html, and fills in the
 /// outcome.
 void finish(const std::filesystem::path& folder, const JobResult& result, WalkForwardOutcome& outcome);
 
-/// The page of a job. `evaluations`: of every path, in order; `shown` is the one that the verdict is about.
+/// The report of a job. `evaluations` has one entry per path, and `shown` is the index of the path that the
+/// verdict is about.
 trainer::ReportData report_of(const JobResult& result, std::span<const trainer::Evaluation> evaluations,
                               std::size_t shown, const std::filesystem::path& folder);
 
-/// The out-of-sample R² (of a probability: the log loss reduction) of each fold's rows, in percent, against
-/// the training mean; NaN where a fold has no outcome.
+/// The out-of-sample R² of each fold against the training mean, in percent (for probabilities, the log loss
+/// reduction). NaN for a fold without outcomes.
 std::vector<double> fold_scores(const JobResult& result);
 
-/// Outcomes that are known later are not scored: the instant at which the final part begins, or the end of
-/// time.
+/// The instant by which an outcome must be known to be scored: the beginning of the final part, or the end of
+/// time if there is none.
 std::int64_t known_until(const JobResult& result);
 
 } // namespace rekindle::research

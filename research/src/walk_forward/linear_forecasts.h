@@ -7,8 +7,8 @@
 
 namespace rekindle::research {
 
-/// What ridge regression (of a probability: logistic regression) on the fold's training rows says about its
-/// test rows, in the unit of the outcome. `fold_rows` are its rows in the block.
+/// Fits ridge regression (for probabilities, logistic regression) to the fold's training rows and predicts
+/// its test rows in the unit of the outcome. `fold_rows` describes the fold's rows in the block.
 std::vector<double> linear_forecasts(const ForecastRows& rows, const Fold& fold, const FoldRows& fold_rows,
                                      const FoldBlock& block);
 

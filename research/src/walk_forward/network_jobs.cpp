@@ -14,7 +14,7 @@ namespace rekindle::research {
 
 namespace {
 
-/// The number of an epoch that no training reaches: its order permutes the test rows.
+/// An epoch number that no training reaches. Its row order permutes the test rows.
 constexpr std::int64_t importance_epoch = 0xFFFF'FFFF;
 
 std::vector<std::size_t> evenly_spaced(const std::vector<std::size_t>& rows, std::size_t most) {
@@ -25,8 +25,8 @@ std::vector<std::size_t> evenly_spaced(const std::vector<std::size_t>& rows, std
     return chosen;
 }
 
-/// The mean loss of outputs, in evaluation mode; of a Gaussian that of its mean, so that groups of features
-/// compare by what they say about the outcome.
+/// The mean loss of outputs. For a Gaussian, uses only its mean, so that the importance of a group of
+/// features is what it says about the outcome.
 double mean_loss_of(const mlp::LossSpec& loss, std::span<const float> outputs,
                     std::span<const float> targets) {
     const std::size_t width = outputs.size() / targets.size();
@@ -41,7 +41,7 @@ double mean_loss_of(const mlp::LossSpec& loss, std::span<const float> outputs,
     return sum / static_cast<double>(targets.size());
 }
 
-/// The epochs of one call of train_networks().
+/// One call of train_networks().
 class JobTrainer {
   public:
     JobTrainer(mlp::Population& population, const FoldBlock& block, std::span<const NetworkJob> jobs,
@@ -74,12 +74,12 @@ class JobTrainer {
     const JobSettings& settings_;
     std::unique_ptr<mlp::SampleSet> samples_;
     ThreadPool pool_;
-    std::vector<std::vector<std::uint32_t>> orders_; ///< of the epoch, per member
+    std::vector<std::vector<std::uint32_t>> orders_; ///< per member: the row order of this epoch
     std::vector<std::span<const std::uint32_t>> slices_;
-    std::vector<std::size_t> batches_; ///< per epoch
+    std::vector<std::size_t> batches_; ///< per member: batches in an epoch
     std::size_t longest_ = 0;
-    std::vector<double> losses_;    ///< sums over the epoch
-    std::vector<std::size_t> rows_; ///< trained in the epoch
+    std::vector<double> losses_;    ///< per member: sum over this epoch
+    std::vector<std::size_t> rows_; ///< per member: rows trained in this epoch
     std::vector<std::uint8_t> diverged_;
 };
 

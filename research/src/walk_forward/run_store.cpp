@@ -25,7 +25,7 @@ std::string tensor_name(std::size_t fold, std::uint64_t seed) {
     return fmt::format("fold_{}.seed_{}", fold, seed);
 }
 
-/// Calls call(folder, job) for `folder` and each walk-forward folder beside it, in the order of their names.
+/// Calls call(folder, job) for `folder` and each walk-forward folder beside it, in the order of names.
 template <class Call>
 void for_each_job_beside(const fs::path& folder, const Call& call) {
     std::vector<fs::path> folders;
@@ -133,7 +133,7 @@ void FileJobStore::read(const fs::path& path) {
     } catch (const std::exception& error) {
         throw usage_error(fmt::format("the file of networks is damaged: {}", error.what()))
             .at(path.string())
-            .hint("Remove the file: its networks are then trained again.");
+            .hint("Remove the file, and its networks will be trained again.");
     }
 }
 

@@ -22,23 +22,23 @@ nlohmann::ordered_json rules_json(const WalkForwardRules& rules);
 /// Throws nlohmann::json::exception for a missing key or a wrong type.
 WalkForwardRules rules_of(const nlohmann::ordered_json& json);
 
-/// walk-forward.json: what the job is, so that it can be resumed and recognized.
+/// The contents of walk-forward.json, which identify a job and let it resume.
 struct StoredJob {
     trainer::TrainConfig config;
     WalkForwardRules rules;
     std::string data_hash;  ///< of features, targets and times
-    std::string final_hash; ///< of the rows of the final part: jobs with the same one share it
+    std::string final_hash; ///< of the rows of the final part, by which jobs know that they share it
 };
 
 void write_job(const trainer::RunFolder& folder, const StoredJob& job);
-/// Throws Error (usage) naming the file and what is wrong.
+/// Throws Error (usage) that names the file and the mistake.
 StoredJob read_job(const std::filesystem::path& path);
 
-/// Keeps finished networks in networks/NNNNNN.safetensors, one file for each group that trained together.
+/// Keeps finished networks in networks/NNNNNN.safetensors, one file per group that trained together.
 /// Not thread-safe.
 class FileJobStore final : public JobStore {
   public:
-    /// Reads the files that exist. Throws Error (usage) naming one that is damaged.
+    /// Reads the existing files. Throws Error (usage) that names a damaged file.
     explicit FileJobStore(std::filesystem::path folder);
 
     std::optional<NetworkResult> find(std::size_t fold, std::uint64_t seed) override;
@@ -53,14 +53,14 @@ class FileJobStore final : public JobStore {
     std::map<std::pair<std::size_t, std::uint64_t>, NetworkResult> results_;
 };
 
-/// When and with which result the final part was opened: final.json of a folder.
+/// When a job opened its final part, from the final.json of its folder.
 struct OpenedFinal {
     std::string folder; ///< its name
     std::string opened; ///< "2026-11-26 12:00:00 UTC"
 };
-/// The jobs beside `folder` (and itself) that have opened the same final part, oldest first.
+/// The jobs in and beside `folder` that have opened the same final part, oldest first.
 std::vector<OpenedFinal> openings_of(const std::filesystem::path& folder, const std::string& final_hash);
-/// The folders beside `folder` (and itself) that hold a job on the same data: what was tried.
+/// The number of jobs in and beside `folder` on the same data, which count as trials.
 std::size_t jobs_on_same_data(const std::filesystem::path& folder, const std::string& data_hash);
 
 } // namespace rekindle::research

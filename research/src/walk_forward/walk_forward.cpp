@@ -40,7 +40,7 @@ std::string now_text() {
     return market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
 }
 
-/// The job's own settings, with those that may change taken from the user.
+/// The stored job, with the user's values for the settings that may change.
 StoredJob resumed_job(const WalkForwardOptions& options, StoredJob job) {
     job.config = resumed_config(options.config, options.given, job.config, "job");
     if (!options.given_rules.empty())
@@ -59,7 +59,7 @@ std::string hash_of(const ForecastRows& rows, RowRange range) {
     return hasher.digest().hex();
 }
 
-/// Of the outcomes alone: jobs with other features share the final part too.
+/// Hashes only the outcomes and their times, because jobs with other features share the final part too.
 std::string final_hash_of(const ForecastRows& rows, RowRange range) {
     Hasher hasher;
     hasher.update(
@@ -68,7 +68,7 @@ std::string final_hash_of(const ForecastRows& rows, RowRange range) {
     return hasher.digest().hex();
 }
 
-/// The parts of one call of walk_forward().
+/// One call of walk_forward().
 class Job {
   public:
     Job(WalkForwardOptions options, trainer::ProgressSink& progress, const CancellationToken& cancellation)
@@ -82,7 +82,8 @@ class Job {
     FoldForecasts forecast(const ForecastRows& rows, std::span<const Fold> folds,
                            const std::vector<std::vector<std::size_t>>& path_of, const fs::path& store,
                            const char* stage);
-    /// Trains for the final part and records that it was opened; false if the token asked to stop.
+    /// Trains for the final part, predicts it, and records that it was opened; false if the token asked to
+    /// stop.
     bool open_final(const fs::path& folder, const ForecastRows& rows, JobResult& result);
     void note_openings(const fs::path& folder, JobResult& result);
 
@@ -132,7 +133,7 @@ FoldForecasts Job::forecast(const ForecastRows& rows, std::span<const Fold> fold
     FileJobStore finished(store);
     if (finished.networks() > 0)
         progress_.info(
-            fmt::format("{} trained before", counted(finished.networks(), "network was", "networks were")));
+            fmt::format("{} already trained", counted(finished.networks(), "network is", "networks are")));
     const trainer::TrainConfig& config = job_.config;
     const auto make_population = [&](const mlp::ModelDescription& model,
                                      const std::vector<mlp::TrainingSpec>& members, double steps) {
@@ -151,7 +152,7 @@ FoldForecasts Job::forecast(const ForecastRows& rows, std::span<const Fold> fold
     progress_.stage_ended(
         stage, seconds_since(start),
         forecasts.interrupted
-            ? std::string("stopped; the networks that were finished are saved")
+            ? std::string("stopped; finished networks are saved")
             : fmt::format("{} on {}, {} rows/s in training, with {} and importance",
                           counted(forecasts.networks, "network"), counted(folds.size(), "fold"),
                           with_thousands(static_cast<std::int64_t>(rate)),
@@ -167,8 +168,8 @@ void Job::note_openings(const fs::path& folder, JobResult& result) {
         return;
     result.openings = openings_of(folder, job_.final_hash);
     for (const OpenedFinal& opening : result.openings)
-        progress_.warning(fmt::format("the final part was opened on {} by {}: what is chosen after that is "
-                                      "chosen on it",
+        progress_.warning(fmt::format("the final part was opened on {} by {}, so choices made after that may "
+                                      "fit it",
                                       opening.opened, opening.folder));
 }
 
@@ -197,7 +198,7 @@ WalkForwardOutcome Job::run() {
     trainer::RunFolder folder = open_folder();
     const trainer::TrainConfig& config = job_.config;
     if (config.compat == trainer::Compat::original)
-        throw usage_error("walk-forward has no mode of the original system").at("--compat");
+        throw usage_error("walk-forward cannot run in the mode of the original system").at("--compat");
     trainer::TrainConfig spread = config;
     spread.population = std::max<std::int64_t>(2, config.population); // folds can be spread over devices
     devices_.emplace(spread, progress_);

@@ -12,7 +12,7 @@
 namespace rekindle::research {
 namespace {
 
-/// A trial whose timing returns have this mean and the std 1.
+/// A trial whose timing returns have this mean and a std of 1.
 Trial trial_of(std::uint64_t number, double mean, std::size_t rows, std::uint64_t seed) {
     PhiloxStream random(seed, RandomPurpose::test, static_cast<std::uint32_t>(number));
     Trial trial;

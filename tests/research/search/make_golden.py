@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ../data/sobol.json: points of the Sobol sequence. Needs SciPy, which uses the direction numbers of Joe and Kuo too."""
+"""Writes ../data/sobol.json: points of the Sobol sequence. Needs SciPy, which also uses the direction numbers of Joe and Kuo."""
 import json
 import os
 

@@ -20,7 +20,7 @@ SearchRules halving_rules() {
     return rules;
 }
 
-/// The score of a trial that more epochs do not change.
+/// The score of a trial, which does not depend on its epochs.
 double score_of(std::uint64_t number) {
     return std::sin(static_cast<double>(number * 7919 % 1000));
 }

@@ -228,7 +228,7 @@ TEST_F(SearchTest, FeaturesTargetsAndWindowsVary) {
 TEST_F(SearchTest, WrongUseIsNamed) {
     SearchOptions wrong = options();
     wrong.rules.vary = {};
-    EXPECT_THAT(refusal(wrong), HasSubstr("nothing varies"));
+    EXPECT_THAT(refusal(wrong), HasSubstr("no setting varies"));
     wrong.rules.vary = {"dropout-rate=0|0.1", "dropout_rate=0.2"};
     EXPECT_THAT(refusal(wrong), HasSubstr("varies twice"));
     wrong.rules.vary = {"epochs=1|2"};

@@ -54,7 +54,7 @@ TEST(TrialStore, KeepsEveryFigure) {
     EXPECT_TRUE(trials[2].timing.empty());
 }
 
-/// The second trial of the group is already there: neither is stored.
+/// The second trial of the group is already stored, so the first one must not be stored either.
 TEST(TrialStore, AGroupIsStoredAsAWholeOrNotAtAll) {
     const rekindle::test::TemporaryFolder folder;
     TrialStore store(folder / "search.sqlite");

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes ../data/statistics.json: series and panels of returns, and what other packages make of them.
+"""Writes ../data/statistics.json: series and panels of returns, and the figures that other packages compute for them.
 
-Needs holdout-backtest 0.1 and arch 8 (PyPI). Bootstrap figures depend on random numbers, so they have many replicates and
-are compared with a tolerance.
+Needs holdout-backtest 0.1 and arch 8 (PyPI). Bootstrap figures depend on random numbers, so they use many replicates
+and are compared with a tolerance.
 """
 import json
 import math

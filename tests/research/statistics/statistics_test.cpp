@@ -126,7 +126,8 @@ TEST(Bootstrap, ChoosesTheBlockLengthOfHoldout) {
         EXPECT_NEAR(length, one.at("block_length"), 1e-9) << one.at("name");
         equal_to_arch += std::abs(length - one.at("block_length_of_arch").get<double>()) < 1e-9 ? 1 : 0;
     }
-    // arch estimates autocorrelations from fewer rows and counts the lag that ends the search.
+    // In the others, arch differs: it estimates autocorrelations from fewer rows and includes the lag that
+    // ends the search.
     EXPECT_EQ(equal_to_arch, 3u);
     EXPECT_FALSE(optimal_block_length(std::vector<double>(100, 1.0)));
     EXPECT_FALSE(optimal_block_length(normal_returns(15, 2)));
@@ -145,7 +146,7 @@ TEST(Bootstrap, ResamplesInBlocksOfTheGivenLength) {
         }
     }
     EXPECT_NEAR(ends / (replicates * rows), 1.0 / 8, 0.003);
-    for (const std::size_t count : drawn) // equally likely, with a variance inflated by the blocks
+    for (const std::size_t count : drawn) // all rows are equally likely, but blocks inflate the variance
         EXPECT_NEAR(static_cast<double>(count), replicates, 8 * std::sqrt(replicates));
     EXPECT_EQ(stationary_resample(rows, 8, 5, 3), stationary_resample(rows, 8, 5, 3));
     EXPECT_NE(stationary_resample(rows, 8, 5, 3), stationary_resample(rows, 8, 6, 3));

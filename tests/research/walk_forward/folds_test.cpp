@@ -31,7 +31,7 @@ struct Times {
     explicit Times(const Json& golden)
         : Times(golden.at("known").get<std::vector<std::int64_t>>(),
                 golden.at("ends").get<std::vector<std::int64_t>>()) {}
-    /// Row i is known at i, its target ends `horizon` later.
+    /// Row i is known at i, and its target ends `horizon` later.
     Times(std::size_t rows, std::int64_t horizon) : Times(std::vector<std::int64_t>(rows), {}) {
         std::iota(known.begin(), known.end(), 0);
         for (const std::int64_t at : known)

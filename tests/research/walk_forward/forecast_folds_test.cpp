@@ -1,4 +1,4 @@
-/// Networks of folds against networks that are trained alone, and against data that ends earlier.
+/// Compares networks of folds with networks that are trained alone and with data that ends earlier.
 
 #include "planted_rows.h"
 
@@ -107,7 +107,8 @@ TEST(ForecastFolds, LaterRowsDoNotChangeEarlierPredictions) {
     const trainer::TrainConfig config = small_config();
     const FoldForecasts expected = forecast_on_cpu(rows, folds, config);
 
-    // Truncated: the rows after the last prediction are gone, and targets that reach beyond are unknown.
+    // Truncated: the rows after the last prediction are missing, and targets that reach beyond it are
+    // unknown.
     ForecastRows truncated = all.make();
     for (std::size_t row = known; row < truncated.known_at.size(); ++row)
         for (std::size_t c = 0; c < 4; ++c)
@@ -119,7 +120,7 @@ TEST(ForecastFolds, LaterRowsDoNotChangeEarlierPredictions) {
         }
     expect_same(expected, forecast_on_cpu(truncated, folds, config), "truncated");
 
-    // Shuffled: everything that is known later is something else.
+    // Shuffled: everything that becomes known later is replaced.
     ForecastRows shuffled = all.make();
     for (std::size_t row = 0; row < shuffled.known_at.size(); ++row) {
         const std::size_t other = shuffled.known_at.size() - 1 - row % 50;
@@ -135,7 +136,7 @@ TEST(ForecastFolds, LaterRowsDoNotChangeEarlierPredictions) {
         for (std::size_t row = 0; row < forecasts.blocks[i].rows.size(); ++row)
             EXPECT_EQ(forecasts.blocks[i].networks[0][row].value, expected.blocks[i].networks[0][row].value);
 
-    // The purge is what makes this true: a fold that trains on targets which end later does leak.
+    // This holds only because of the purge: a fold that trains on targets that end later does leak.
     const std::vector<Fold> leaking{{{{100, known}}, {{known - 1, known}}}};
     EXPECT_NE(forecast_on_cpu(shuffled, leaking, config).blocks[0].networks[0][0].value,
               forecast_on_cpu(rows, leaking, config).blocks[0].networks[0][0].value);

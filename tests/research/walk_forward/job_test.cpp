@@ -66,7 +66,8 @@ TEST_F(WalkForwardJobTest, WritesEveryPredictionAndAVerdict) {
         EXPECT_TRUE(fs::exists(outcome.folder / name)) << name;
     EXPECT_FALSE(fs::exists(outcome.folder / "final.json"));
     const auto lines = read_csv(outcome.folder / "predictions.csv");
-    // 120 sessions are 70 rows; 56 are before the final part, 28 of them are the first training window.
+    // 120 sessions give 70 rows; 56 of them are before the final part, and 28 of those are the first training
+    // window.
     ASSERT_EQ(lines.size(), 28U * 3);
     EXPECT_EQ(lines[0].at("seed"), "42");
     EXPECT_EQ(lines[1].at("seed"), "43");
@@ -124,12 +125,12 @@ TEST_F(WalkForwardJobTest, TheFinalPartIsOpenedOnceAndSaysSo) {
     EXPECT_EQ(read_file(outcome.folder / "final.json"), opened) << "the first time counts";
     EXPECT_TRUE(contains(again.notes.back(), "no longer untouched"));
 
-    // Another job with other features on the same rows finds out.
+    // A later job with other features on the same rows notices that the final part was opened.
     WalkForwardOptions later = options();
     later.config.population = 1;
     later.config.hidden_layers = {4};
     const WalkForwardOutcome second = job(later);
-    EXPECT_TRUE(contains(read_file(second.report), "it is no longer untouched"));
+    EXPECT_TRUE(contains(read_file(second.report), "so it is no longer untouched"));
 
     WalkForwardOptions none = options();
     none.rules.final_share = 0;
@@ -149,7 +150,7 @@ TEST_F(WalkForwardJobTest, CombinatorialPathsCoverEveryRow) {
     EXPECT_EQ(rows, (std::map<std::string, std::size_t>{{"path 1", 56}, {"path 2", 56}, {"path 3", 56}}));
 }
 
-/// Trains on rows known by a date from bars that end there and from all bars.
+/// Trains on the rows that are known by a date, once from bars that end there and once from all bars.
 TEST_F(WalkForwardJobTest, PredictionsFromBarsThatEndEarlierAreTheSame) {
     const auto rows_of = [&](int sessions) {
         write_lines(bars(), daily_lines(sessions));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/research/data/folds.json: windows, purging, embargo and paths by purgedcv and skfolio.
+"""Writes tests/research/data/folds.json: windows, purging, embargo and paths of purgedcv and skfolio.
 
-Times are hours since 1970, some rows have later ones close behind (a night) and targets of different lengths, as
-a triple barrier has. Needs purgedcv 0.1.11, skfolio 1.12.2, pandas:  python3 make_golden.py ../data
+Times are hours since 1970. Rows are unevenly spaced and have targets of different lengths, as with a
+triple barrier. Needs purgedcv 0.1.11, skfolio 1.12.2, pandas:  python3 make_golden.py ../data
 """
 
 import json

@@ -1,5 +1,5 @@
 #pragma once
-/// Rows of features with targets, with a planted edge or none.
+/// Rows of features and targets, with or without a planted edge.
 
 #include <rekindle/base/philox.h>
 #include <rekindle/research/walk_forward.h>
@@ -19,7 +19,7 @@ struct PlantedRows {
     double r_squared = 0; ///< share of the targets' variance that the first feature explains
     std::uint64_t seed = 1;
     bool direction = false;
-    std::size_t horizon = 1; ///< rows until a target ends
+    std::size_t horizon = 1; ///< number of rows after which a target ends
 
     /// Row i is known at i hours. The last `horizon` rows have no target.
     ForecastRows make() const {

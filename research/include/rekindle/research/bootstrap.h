@@ -1,6 +1,5 @@
 #pragma once
-/// The stationary bootstrap: resamples a series in blocks of random length, so that its autocorrelation
-/// survives.
+/// The stationary bootstrap: resamples a series in blocks of random length to preserve its autocorrelation.
 
 #include <rekindle/base/error.h>
 #include <rekindle/trainer/scores.h>
@@ -15,7 +14,7 @@ namespace rekindle::research {
 
 using trainer::Interval;
 
-/// Period-by-period figures of several strategies, in rows of one period each. The caller owns the values.
+/// The returns of several strategies, period by period: one row per period. The caller owns the values.
 struct Panel {
     std::span<const double> values;
     std::size_t strategies = 1;
@@ -26,13 +25,14 @@ struct Panel {
     }
 };
 
-/// The mean block length that the stationary bootstrap of a mean needs, at least 1 (Politis and White, 2004,
-/// with the correction of Patton, Politis, and White, 2009). The reason why there is none: fewer than 16
-/// values, or they do not vary.
+/// The optimal mean block length for the stationary bootstrap of a mean, at least 1 (Politis and White, 2004,
+/// with the correction of Patton, Politis, and White, 2009). Returns the reason instead if there are fewer
+/// than 16 values or the values do not vary.
 Expected<double> optimal_block_length(std::span<const double> values);
 
-/// Row numbers of one resample: blocks begin at random rows and wrap around; each row ends its block with
-/// probability 1 / block_length (Politis and Romano, 1994). A resample depends only on seed and replicate.
+/// Row numbers of one resample. Blocks begin at random rows and wrap around, and each row ends its block with
+/// probability 1 / block_length (Politis and Romano, 1994). For given rows and block length, a resample
+/// depends only on seed and replicate.
 /// Preconditions: 1 <= rows < 2^32, block_length >= 1.
 std::vector<std::uint32_t> stationary_resample(std::size_t rows, double block_length, std::uint64_t seed,
                                                std::uint32_t replicate);
@@ -50,15 +50,16 @@ struct BootstrapInterval {
     double block_length = 0;
 };
 
-/// The percentile interval of a statistic of the series. It always contains the statistic of the series
-/// itself. Replicates whose statistic is not finite are left out. The reason why there is none: fewer than 30
-/// values, fewer than 10 blocks, values that do not vary, or hardly a replicate with a finite statistic.
+/// The percentile interval of a statistic of the series, extended if necessary to contain the statistic of
+/// the series itself. Ignores replicates whose statistic is not finite. Returns the reason instead if there
+/// are fewer than 30 values or 10 blocks, if the values do not vary, or if too few replicates have a finite
+/// statistic.
 Expected<BootstrapInterval>
 bootstrap_interval(std::span<const double> values,
                    const std::function<double(std::span<const double>)>& statistic,
                    const BootstrapOptions& options = {});
 
-/// Means of every strategy in every resample, in rows of one resample. All strategies use the same rows.
+/// The mean of every strategy in every resample, one row per resample. All strategies are resampled together.
 std::vector<double> bootstrap_means(const Panel& panel, double block_length, const BootstrapOptions& options);
 
 } // namespace rekindle::research

@@ -1,5 +1,5 @@
 #pragma once
-/// The rows of several folds as networks read them: each fold scaled by its own training rows.
+/// The rows of several folds as networks read them, with each fold scaled by its own training rows.
 
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/feature_matrix.h>
@@ -16,13 +16,13 @@
 
 namespace rekindle::research {
 
-/// Features with their targets, before any split. Rows without a target are kept: they are predicted too.
+/// Features with their targets, before any split. Includes rows without a target, which are predicted too.
 struct ForecastRows {
     market::FeatureMatrix matrix;
     market::Targets targets;              ///< one per row of the matrix
-    trainer::TargetMeaning meaning;       ///< its scale is not set: every fold has its own
-    std::vector<std::int64_t> known_at;   ///< per row: instant from which on it is known, seconds
-    std::vector<std::int64_t> target_end; ///< per row: instant from which on its outcome is known
+    trainer::TargetMeaning meaning;       ///< without a scale, because every fold has its own
+    std::vector<std::int64_t> known_at;   ///< per row: instant at which it becomes known, in seconds
+    std::vector<std::int64_t> target_end; ///< per row: instant at which its outcome becomes known
     market::Scaler::Kind scaling = market::Scaler::Kind::robust;
 
     RowTimes times() const noexcept { return {known_at, target_end, targets.valid}; }
@@ -33,36 +33,36 @@ struct ForecastRows {
 ForecastRows label_rows(const trainer::TrainConfig& config, const trainer::MarketData& data, ThreadPool& pool,
                         trainer::ProgressSink& progress, const Workspace& workspace = {});
 
-/// What a fold's training rows say, and where its rows are in a FoldBlock.
+/// What is fitted on a fold's training rows, and where its rows are in a FoldBlock.
 struct FoldRows {
     market::Scaler scaler;          ///< fitted on the training rows
     trainer::TargetMeaning meaning; ///< with the scale of the training targets
-    double training_mean = 0;       ///< of the training targets; of a direction: the share of rises
-    double share_up = 0;            ///< of rises among the training targets that are not flat
+    double training_mean = 0;       ///< of the training targets; for directions, the share of rises
+    double share_up = 0;            ///< share of rises among the training targets that are not flat
     RowRange train, test;           ///< rows of FoldBlock::samples(), in the order of Fold::train and test
     RowRange sample;                ///< evenly spaced training rows, at most trainer::error_rows
 };
 
-/// The rows of consecutive folds, one fold after another. 4 bytes for each of its values.
+/// The rows of consecutive folds, one fold after another. Takes 4 bytes per value.
 class FoldBlock {
   public:
     /// Scales the rows. Throws Error like market::Scaler::fit.
     FoldBlock(const ForecastRows& rows, std::span<const Fold> folds, ThreadPool& pool);
 
     std::span<const FoldRows> folds() const noexcept { return folds_; }
-    /// They share the values, so that populations on the CPU need no copy. Rows without a target have the
-    /// target 0.
+    /// Shares the values with this object, so that populations on the CPU need no copy. Rows without a target
+    /// have the target 0.
     mlp::Samples samples() const noexcept;
     std::span<const float> inputs(RowRange rows) const noexcept {
         return std::span(values_->inputs).subspan(rows.begin * columns_, rows.size() * columns_);
     }
-    /// In the unit of the network, not of the outcome.
+    /// In the network's unit, not in the outcome's.
     std::span<const float> targets(RowRange rows) const noexcept {
         return std::span(values_->targets).subspan(rows.begin, rows.size());
     }
-    /// Those of the rows that have a target.
+    /// The rows of this range that have a target.
     std::vector<std::size_t> rows_with_target(RowRange rows) const;
-    /// Bytes that a fold takes.
+    /// Bytes that a fold takes in a block.
     static std::size_t bytes_of(const Fold& fold, std::size_t columns) noexcept;
 
   private:

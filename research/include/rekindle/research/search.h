@@ -1,6 +1,6 @@
 #pragma once
-/// Searches for the settings that predict best, and says what the best of so many is worth.
-/// docs/search.md describes the method.
+/// Searches for the settings that predict best, and judges whether the best result is more than the luck of
+/// many trials. docs/search.md describes the method.
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/research/search_space.h>
@@ -18,20 +18,20 @@
 
 namespace rekindle::research {
 
-/// What decides which setting is best.
+/// The figure by which the search chooses the best setting.
 enum class Objective {
     automatic, ///< loss, or timing if the target varies
-    loss,      ///< the share of the training mean's loss that the forecasts save, in percent
+    loss,      ///< by how many percent the forecasts reduce the training mean's loss
     timing,    ///< the Sharpe ratio of the timing returns, per row; comparable between targets
 };
 
 struct SearchRules {
-    std::vector<std::string> vary; ///< as parse_dimension() reads them, at least one
+    std::vector<std::string> vary; ///< in the format of parse_dimension(), at least one
     SearchMethod method = SearchMethod::sobol;
-    std::uint64_t trials = 100; ///< points to try; a grid without it tries all
+    std::uint64_t trials = 100; ///< points to try; ignored for a grid unless `trials_given`
     bool trials_given = false;
     std::int64_t min_epochs = 1; ///< halving: epochs of the first rung
-    std::int64_t reduction = 3;  ///< halving: one in so many is promoted, with so many times the epochs
+    std::int64_t reduction = 3;  ///< halving: one setting in N is promoted to N times the epochs
     Objective objective = Objective::automatic;
     WalkForwardRules folds;
 };
@@ -45,25 +45,25 @@ struct Trial {                // NOLINT(bugprone-exception-escape): moving JSON 
     std::uint64_t number = 0; ///< from 0
     std::int64_t rung = 0;    ///< halving: how often it was promoted
     std::int64_t epochs = 0;
-    nlohmann::ordered_json settings; ///< an object: the value of each key that varies
+    nlohmann::ordered_json settings; ///< an object with the value of each key that varies
     bool diverged = false;
-    double loss_saved = 0; ///< percent, Objective::loss; NaN if it diverged
+    double loss_saved = 0; ///< as Objective::loss, in percent; NaN if the trial diverged
     /// Per scored row: sign(forecast - training mean) × (outcome - training mean), in the unit of the target.
-    /// Without skill its mean is 0, whatever the drift.
+    /// Without skill, the mean is 0 whatever the market's drift.
     std::vector<float> timing;
-    double timing_ratio = 0; ///< its Sharpe ratio; 0 if the returns do not vary
+    double timing_ratio = 0; ///< Sharpe ratio of `timing`; 0 if its values do not vary
     double seconds = 0;
 };
 
-/// What the best of all trials is worth.
+/// How far the best trial can be trusted, given all that were tried.
 struct SearchJudgment {
     std::size_t trials = 0;                  ///< distinct settings that were tried
-    std::size_t diverged = 0;                ///< of them
-    std::size_t rows = 0;                    ///< that all trials were scored on
-    std::optional<double> deflated_sharpe;   ///< probability that the true ratio is above that of luck
+    std::size_t diverged = 0;                ///< how many of these diverged
+    std::size_t rows = 0;                    ///< number of rows that every trial was scored on
+    std::optional<double> deflated_sharpe;   ///< probability that the true ratio exceeds what luck gives
     std::optional<double> overfitting;       ///< probability of backtest overfitting
-    std::optional<double> superior_p;        ///< Hansen's test: is any setting better than none?
-    std::optional<double> chosen_p;          ///< Romano and Wolf: is the chosen one?
+    std::optional<double> superior_p;        ///< Hansen's test: does any setting have skill?
+    std::optional<double> chosen_p;          ///< Romano and Wolf: does the chosen setting have skill?
     std::optional<double> track_record;      ///< rows needed for 95 % (minimum track record length)
     std::optional<double> linear_loss_saved; ///< of ridge or logistic regression on the same rows
     std::vector<std::string> reasons;        ///< why a figure is missing
@@ -79,18 +79,19 @@ struct SearchOptions {
 struct SearchOutcome {
     std::filesystem::path folder, report;
     bool interrupted = false;
-    std::uint64_t trials = 0; ///< finished, in all calls together
-    std::string verdict;      ///< one plain sentence first
+    std::uint64_t trials = 0; ///< finished trials, including those of earlier calls
+    std::string verdict;      ///< begins with one plain sentence
     bool has_edge = false;
-    std::vector<std::string> lines; ///< the best setting and what it is worth
+    std::vector<std::string> lines; ///< the best setting and its figures
     /// Arguments of walk-forward for the best setting, with the windows that it was chosen on.
     std::vector<std::string> walk_forward;
     double seconds = 0;
 };
 
-/// Runs a search, or continues the one in config.resume_from_checkpoint, whose finished trials are kept.
-/// Writes search.sqlite, trials.csv, best.json, results.json and report.html. The results do not depend on
-/// threads, devices (up to rounding) or interruptions. Throws Error (usage) for bad input.
+/// Runs a search, or continues the one in config.resume_from_checkpoint and keeps its finished trials. Writes
+/// search.sqlite, trials.csv, best.json, results.json and report.html. The results do not depend on the
+/// number of threads, on interruptions or, up to rounding, on the devices. Throws Error (usage) for bad
+/// input.
 SearchOutcome search(SearchOptions options, trainer::ProgressSink& progress,
                      const CancellationToken& cancellation);
 

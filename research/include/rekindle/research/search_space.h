@@ -1,5 +1,5 @@
 #pragma once
-/// The settings that a search varies, and how it chooses their values.
+/// Defines the settings that a search varies and chooses their values.
 
 #include <nlohmann/json.hpp>
 
@@ -12,57 +12,58 @@
 
 namespace rekindle::research {
 
-/// The key of the rows of a rolling training window, a rule of the folds.
+/// The key that varies the number of rows of a rolling training window.
 inline constexpr const char* train_rows_key = "train_rows";
 
 /// One setting and the values that it may take: a list of choices, or an interval of numbers.
 struct Dimension {
-    std::string key;                             ///< of trainer::TrainConfig, or train_rows_key
+    std::string key;                             ///< a key of trainer::TrainConfig, or train_rows_key
     std::vector<nlohmann::ordered_json> choices; ///< empty for an interval
-    double low = 0, high = 0;                    ///< of an interval, low < high
-    bool logarithmic = false;                    ///< equal ratios are equally likely; low > 0
+    double low = 0, high = 0;                    ///< the interval, with low < high
+    bool logarithmic = false;                    ///< equal ratios are equally likely; requires low > 0
     bool integer = false;                        ///< values are rounded to whole numbers
-    std::size_t points = 0; ///< of an interval in a grid: so many values, both ends included; 0: none given
+    std::size_t points = 0; ///< number of grid values in the interval, including both ends; 0: not given
 
     /// The value at a position in [0, 1).
     nlohmann::ordered_json at(double position) const;
-    /// The values of a grid. Precondition: it has choices or points.
+    /// The values in a grid. Precondition: the dimension has choices or points.
     std::vector<nlohmann::ordered_json> grid() const;
 };
 
-/// Reads "NAME=VALUES": the name of an option of train and either values separated by | ("32,16|64,32"), or
-/// LOW..HIGH with an optional number of grid points and scale: "1e-4..1e-2/10@log". Throws Error (usage)
-/// naming what is wrong and listing the settings that can vary.
+/// Reads "NAME=VALUES". NAME is an option of train. VALUES are either choices separated by | ("32,16|64,32"),
+/// or LOW..HIGH with an optional number of grid points and scale ("1e-4..1e-2/10@log"). Throws Error (usage)
+/// that names the mistake; for an unknown name, it lists the settings that can vary.
 Dimension parse_dimension(std::string_view text);
 
 /// The keys that can vary, in the order of the settings.
 std::vector<std::string> searchable_keys();
-/// Those of them that decide the rows: features, scaling and target.
+/// The searchable keys that determine the rows: features, scaling and target.
 std::vector<std::string> row_keys();
 
 enum class SearchMethod {
     grid,    ///< every combination
     random,  ///< independent draws
     sobol,   ///< a low-discrepancy sequence with a random digital shift
-    halving, ///< sobol, with few epochs first and more for the best (ASHA)
+    halving, ///< Sobol points, first with few epochs, then with more for the best (ASHA)
 };
 
+/// The size up to which random and Sobol draws skip points that were drawn before.
 inline constexpr std::uint64_t most_distinct_points = 16384;
 
-/// A point of the space: one value for each dimension, in their order.
+/// A point of the space: one value per dimension, in the order of the dimensions.
 using SearchPoint = std::vector<nlohmann::ordered_json>;
 
-/// The points of a search, by number. Immutable; a point depends only on the space, the method and the seed.
-/// In a space of at most most_distinct_points points, no point has two numbers.
+/// The points of a search by index. Immutable. A point depends only on its index, the space, the method and
+/// the seed. In a space of at most most_distinct_points points, each point has one index.
 class SearchPoints {
   public:
-    /// Throws Error (usage) if a dimension of a grid has neither choices nor a number of points, a grid has
-    /// more than 2^32 points, or a Sobol sequence has more dimensions than its table.
+    /// Throws Error (usage) if a dimension of a grid has neither choices nor a number of points, if a grid
+    /// has more than 2^32 points, or if a Sobol sequence would need more than sobol_dimensions dimensions.
     SearchPoints(std::vector<Dimension> dimensions, SearchMethod method, std::uint64_t seed);
 
     const std::vector<Dimension>& dimensions() const noexcept { return dimensions_; }
-    /// The number of points: of a grid, or of a space small enough that no point has two numbers; otherwise
-    /// 0.
+    /// The number of points of a grid or of a space of at most most_distinct_points points; 0 for a space
+    /// that never runs out of points.
     std::uint64_t count() const noexcept { return count_; }
     /// Precondition: index < count(), unless count() is 0.
     SearchPoint at(std::uint64_t index) const;
@@ -79,7 +80,7 @@ class SearchPoints {
     std::uint64_t count_ = 0;
 };
 
-/// Dimensions of the table of sobol_point().
+/// The most dimensions for which sobol_point() has direction numbers.
 inline constexpr std::size_t sobol_dimensions = 21;
 
 /// Point `index` of the Sobol sequence in this many dimensions, as 32-bit fractions (Sobol, 1967; Gray-code

@@ -1,9 +1,10 @@
 #pragma once
-/// The Sharpe ratio and what it is worth: standard error, probabilistic and deflated ratio, minimum track
-/// record length, and aggregation of autocorrelated returns. docs/statistics.md explains each in words.
+/// The Sharpe ratio and how far it can be trusted: its standard error, its probabilistic and deflated forms,
+/// the minimum track record length, and the aggregation of autocorrelated returns. docs/statistics.md
+/// explains each in words.
 ///
-/// All ratios are per period of the returns: a ratio of daily returns is not annualized. Returns are
-/// differences to the reference (cash: as they are). Every function is pure and thread-safe.
+/// All ratios are per period of the returns: a ratio of daily returns is not annualized. Returns are net of
+/// the reference's (against cash, they are used as they are). Every function is pure and thread-safe.
 
 #include <rekindle/base/error.h>
 
@@ -13,10 +14,10 @@
 
 namespace rekindle::research {
 
-/// With fewer periods, no interval and no probability is given: the formulas hold for long samples.
+/// With fewer periods, no intervals or probabilities are given, because the formulas hold for long samples.
 inline constexpr std::size_t min_judged_periods = 30;
 
-/// The Sharpe ratio of a sample and the moments that decide its standard error.
+/// The Sharpe ratio of a sample and the moments that determine its standard error.
 struct SharpeEstimate {
     std::size_t periods = 0;
     double mean = 0;
@@ -30,8 +31,8 @@ struct SharpeEstimate {
     double standard_error() const noexcept;
 };
 
-/// The estimate, or the reason why there is none: fewer than two periods, or returns that do not vary. Throws
-/// Error (usage) if a return is not finite.
+/// Estimates the Sharpe ratio. Returns the reason instead if there are fewer than two periods or the returns
+/// do not vary. Throws Error (usage) if a return is not finite.
 Expected<SharpeEstimate> estimate_sharpe(std::span<const double> returns);
 
 /// The probability that the true ratio exceeds `benchmark`: Φ((ratio - benchmark) / standard error) (Bailey
@@ -44,27 +45,28 @@ double probabilistic_sharpe_ratio(const SharpeEstimate& estimate, double benchma
 /// >= 0.
 double expected_maximum_sharpe(std::size_t trials, double variance) noexcept;
 
-/// The variance of the estimated ratio of a strategy without skill: 1 / (periods - 1). Use it where the
-/// ratios of the trials were not kept. Precondition: periods >= 2.
+/// The variance of the estimated ratio of a strategy without skill: 1 / (periods - 1). Use it if the ratios
+/// of the trials are not known. Precondition: periods >= 2.
 double sharpe_variance_without_skill(std::size_t periods) noexcept;
 
-/// The deflated Sharpe ratio: the probabilistic one against the best ratio that so many trials reach without
-/// skill. `trials` counts every setting that was tried, also those that were dropped.
+/// The deflated Sharpe ratio: the probabilistic Sharpe ratio against the best ratio that `trials` strategies
+/// without skill are expected to reach. `trials` counts every setting that was tried, even if it was dropped.
 double deflated_sharpe_ratio(const SharpeEstimate& estimate, std::size_t trials, double variance) noexcept;
 
-/// The number of periods from which the probabilistic ratio against `benchmark` reaches `confidence`, if
-/// ratio, skewness, and kurtosis stay as they are (Bailey and López de Prado, 2012). The reason why there is
-/// none: the ratio does not exceed the benchmark. Precondition: 0 < confidence < 1.
+/// The number of periods at which the probabilistic ratio against `benchmark` reaches `confidence`, if ratio,
+/// skewness, and kurtosis stay as they are (Bailey and López de Prado, 2012). Returns the reason instead if
+/// the ratio does not exceed the benchmark. Precondition: 0 < confidence < 1.
 Expected<double> minimum_track_record_length(const SharpeEstimate& estimate, double benchmark = 0,
                                              double confidence = 0.95);
 
-/// Autocorrelations of lags 1 to `lags`; every autocovariance is divided by the number of returns. All 0 if
-/// the returns do not vary. Precondition: lags < returns.size().
+/// Autocorrelations at lags 1 to `lags`. Every autocovariance is divided by the number of returns. All are 0
+/// if the returns do not vary. Precondition: lags < returns.size().
 std::vector<double> autocorrelations(std::span<const double> returns, std::size_t lags);
 
-/// The factor from the ratio of one period to that of `periods` periods: q / sqrt(q + 2 Σ (q - k) ρk), over
-/// the given lags below q (Lo, "The statistics of Sharpe ratios", 2002). sqrt(q) without autocorrelation. The
-/// reason why there is none: the autocorrelations contradict each other. Precondition: periods >= 1.
+/// The factor that converts the ratio of one period to that of q = `periods` periods:
+/// q / sqrt(q + 2 Σ (q - k) ρk), summed over the given lags k < q (Lo, "The statistics of Sharpe ratios",
+/// 2002). Without autocorrelation it is sqrt(q). Returns the reason instead if the autocorrelations
+/// contradict each other. Precondition: periods >= 1.
 Expected<double> sharpe_aggregation_factor(std::size_t periods, std::span<const double> correlations);
 
 /// The number of lags that Newey and West (1994) recommend for this sample size: 4 (periods / 100)^(2/9),

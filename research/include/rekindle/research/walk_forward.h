@@ -1,6 +1,6 @@
 #pragma once
-/// What a model would have predicted: networks trained again and again on the past, each scored on rows that
-/// came later. docs/walk-forward.md describes the method.
+/// Walk-forward: trains networks repeatedly on the past and scores each of them on later rows.
+/// docs/walk-forward.md describes the method.
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/research/fold_data.h>
@@ -27,8 +27,8 @@ struct WalkForwardRules {
     Window window = Window::expanding;
     std::size_t folds = 10;
     std::size_t train_rows = 0; ///< as WindowRules::train_rows; 0: half of the rows before the final part
-    double final_share = 0.2;   ///< [0, 1): share of the rows, the latest ones, that only --final predicts
-    std::size_t blocks = 0;     ///< N of combinatorial purged cross-validation; 0: windows
+    double final_share = 0.2;   ///< share of the latest rows, which only --final predicts; in [0, 1)
+    std::size_t blocks = 0;     ///< N of combinatorial purged cross-validation; 0: windows instead
     std::size_t test_blocks = 2;
     std::size_t embargo_rows = 0;
     std::int64_t embargo_seconds = 0;
@@ -36,47 +36,48 @@ struct WalkForwardRules {
     bool combinatorial() const noexcept { return blocks > 0; }
 };
 
-/// The folds of all rows before the final part. Rows whose outcome is known only in the final part are
-/// predicted, and their outcomes are not used.
+/// The folds of all rows before the final part. Rows whose outcome becomes known only in the final part are
+/// predicted, but their outcomes are not used.
 struct FoldPlan {
     std::vector<Fold> folds;
-    /// For combinatorial rules, as CombinatorialFolds::path_of; otherwise all 0.
+    /// The same as CombinatorialFolds::path_of for combinatorial rules; otherwise all 0.
     std::vector<std::vector<std::size_t>> path_of;
     std::size_t paths = 1;
     RowRange final_rows;            ///< empty if there is no final part
-    std::optional<Fold> final_fold; ///< trains on the window before the final part; none if that is empty
+    std::optional<Fold> final_fold; ///< trains on the window before the final part, if there is one
 };
 
 /// Throws Error (usage) when there are too few rows.
 FoldPlan plan_folds(const RowTimes& rows, const WalkForwardRules& rules);
 
-/// Consecutive test rows of a fold, with what was predicted for them.
+/// Forecasts for consecutive test rows of a fold.
 struct BlockForecasts {
     std::size_t fold = 0;
     std::size_t path = 0;
     RowRange rows;
-    std::vector<std::vector<trainer::Forecast>> networks; ///< per seed; empty for one that diverged
-    std::vector<double> linear;             ///< of ridge regression, for a probability of logistic regression
+    std::vector<std::vector<trainer::Forecast>> networks; ///< per seed; empty for a network that diverged
+    std::vector<double> linear; ///< from ridge regression; for probabilities, from logistic regression
     double training_mean = 0, share_up = 0; ///< as in FoldRows
 
-    /// The mean over the networks: its sigma is the root of their mean squared sigma plus their variance.
+    /// The mean over the networks. Its sigma is the square root of their mean squared sigma plus the variance
+    /// of their predictions.
     trainer::Forecast mean(std::size_t row) const;
 };
 
-/// Finished networks, so that they need not be trained again.
+/// Keeps finished networks so that a resumed job does not train them again.
 class JobStore {
   public:
     virtual ~JobStore() = default;
-    /// The result of a job, or nothing.
+    /// The result of a finished job, or no value.
     virtual std::optional<NetworkResult> find(std::size_t fold, std::uint64_t seed) = 0;
     virtual void add(std::span<const NetworkJob> jobs, std::span<const NetworkResult> results) = 0;
 };
 
-/// Makes the population on some device. `steps`: of each network.
+/// Makes the population on a device of its choice. `steps` is the number of steps of each network.
 using MakePopulation = std::function<std::unique_ptr<mlp::Population>(
     const mlp::ModelDescription& model, const std::vector<mlp::TrainingSpec>& members, double steps)>;
 
-/// A group of columns and how much the loss grows without their information.
+/// How much the loss grows without the information in a group of columns.
 struct Importance {
     std::string group;
     double loss_increase = 0;       ///< relative to the loss, median over the folds
@@ -87,14 +88,14 @@ struct FoldForecasts {
     std::vector<BlockForecasts> blocks; ///< in the order of folds
     std::vector<Importance> importance;
     std::uint64_t networks = 0, diverged = 0;
-    std::uint64_t trained_rows = 0; ///< rows × epochs, in this call
-    double training_seconds = 0;    ///< spent on them
+    std::uint64_t trained_rows = 0; ///< rows × epochs that this call trained
+    double training_seconds = 0;    ///< time that they took
     bool interrupted = false;
 };
 
-/// Trains config.population networks (seeds config.seed, …) for each fold and predicts its test rows. The
-/// folds are processed in groups of at most `block_bytes`, and finished networks go to the store, which may
-/// be null. The same bits for any number of threads.
+/// Trains config.population networks (with seeds config.seed, config.seed + 1, …) for each fold and predicts
+/// its test rows. Processes the folds in groups of at most `block_bytes` and adds finished networks to the
+/// store, which may be null. The result is bit-identical for any number of threads.
 FoldForecasts forecast_folds(const ForecastRows& rows, std::span<const Fold> folds,
                              const std::vector<std::vector<std::size_t>>& path_of,
                              const trainer::TrainConfig& config, const MakePopulation& make_population,
@@ -102,27 +103,28 @@ FoldForecasts forecast_folds(const ForecastRows& rows, std::span<const Fold> fol
                              const CancellationToken& cancellation,
                              std::size_t block_bytes = std::size_t{256} << 20);
 
-/// Scores one path: its rows with an outcome that is known at `known_until` or before (an instant in
-/// seconds), predicted by the mean of the networks. The reference forecast is the training mean of each fold.
-/// An evaluation without rows if there are none.
+/// Scores the mean forecast of the networks on one path, on the rows whose outcome is known by `known_until`
+/// (an instant in seconds). The reference forecast is each fold's training mean. Returns an evaluation
+/// without rows if no outcome is known.
 trainer::Evaluation evaluate_path(const ForecastRows& rows, std::span<const BlockForecasts> blocks,
                                   std::size_t path, std::int64_t known_until, std::uint64_t seed);
 
-/// The latest outcome that is known when each row is, 0 if there is none.
+/// For each row, the latest outcome that is known when the row becomes known; 0 if there is none.
 std::vector<double> previous_outcomes(const ForecastRows& rows);
 
-/// One row for each test row and network, and for the mean of several networks. Outcomes that are known only
-/// after `known_until` are left out. `fold_name` names a block's fold.
+/// Adds one row to the table for each test row and network, and one for the mean if there are several
+/// networks. Outcomes that become known only after `known_until` are left empty. `fold_name` returns the name
+/// of a block's fold.
 void add_predictions(const ForecastRows& rows, std::span<const BlockForecasts> blocks,
                      std::span<const std::uint64_t> seeds, const std::string& instrument,
                      std::int64_t known_until,
                      const std::function<std::string(const BlockForecasts&)>& fold_name,
                      trainer::PredictionTable& table);
 
-/// One walk-forward job.
+/// The settings of a walk-forward job.
 struct WalkForwardOptions {
     trainer::TrainConfig config; ///< epochs, network, population (seeds), device, output …
-    std::set<std::string> given; ///< its keys that the user set
+    std::set<std::string> given; ///< keys of `config` that the user set
     WalkForwardRules rules;
     std::set<std::string> given_rules; ///< names of the options that set `rules`
     bool open_final = false;           ///< train on the last window and predict the final part
