@@ -49,7 +49,7 @@ std::vector<std::string> commands_of(std::string_view option) {
     return {};
 }
 
-/// A network of three inputs without a scaler, as the original system saved it.
+/// A network with three inputs and no scaler, as the original system saved it.
 const std::string& network_file() {
     static const TemporaryFolder folder;
     static const std::string path = [] {
@@ -78,7 +78,7 @@ const std::string& positions_file() {
     return path;
 }
 
-/// A command with what it needs besides options.
+/// A command with the arguments that it needs.
 Words reading(const std::string& command, const std::string& data, const std::string& model) {
     if (command == "inspect")
         return {command, data, "--format", "json"};
@@ -149,7 +149,7 @@ std::string daily(const char* header_contract, const std::string& contract, std:
 TEST(MarketWarnings, ClockThatTheVolumeContradicts) {
     expect_said(simulated(), {"--clock", "exchange"}, {"--clock exchange looks wrong"});
     std::vector<std::string> commands = commands_of("clock");
-    std::erase(commands, "import-model"); // the original's rules, mistakes included, are what it asks for
+    std::erase(commands, "import-model"); // it asks for the original's rules, mistakes included
     expect_said(simulated(), {"--clock", "exchange"}, {"Use --clock utc"}, 0, commands);
 }
 

@@ -1,4 +1,4 @@
-/// rekindle search as a program.
+/// rekindle search from the command line.
 
 #include "process.h"
 #include "small_market.h"

@@ -23,7 +23,7 @@ class SmallMarket {
     const std::string other_vix;
     const std::string unnamed_bars; ///< daily bars without a contract
     const std::string later_bars;   ///< the days that follow them, in a file of another name
-    const std::string coins;        ///< daily bars on all days of the week
+    const std::string coins;        ///< daily bars for all days of the week
     const std::string instruments;  ///< a list in which CL has other regular hours
     const std::string calendar;     ///< two holidays more than in the embedded one
     const std::string config;       ///< {"seed": 7}

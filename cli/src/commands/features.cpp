@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The features of all instruments, ordered by the time at which they are known.
+/// The features of all instruments, ordered by the time at which they become known.
 market::FeatureMatrix joined_features(const trainer::TrainConfig& config, MarketInput& input) {
     const Workspace workspace = trainer::workspace_of(config, input.scratch.path().parent_path());
     auto matrices = trainer::build_features(config, input.markets, input.pool, workspace);

@@ -11,13 +11,13 @@ namespace rekindle::cli {
 
 struct FoldRules {
     research::WalkForwardRules rules;
-    std::set<std::string> given; ///< names of the options that set them: "train-rows"
+    std::set<std::string> given; ///< names of the options that the user set, such as "train-rows"
 };
 
-/// The windows: --window, --folds, --train-rows and --final-share.
+/// Reads --window, --folds, --train-rows and --final-share.
 FoldRules fold_rules(const CommandLine& line);
 
-/// "train-rows" of the key "train_rows".
+/// Turns the key "train_rows" into the option name "train-rows".
 std::string option_name(std::string key);
 
 } // namespace rekindle::cli

@@ -13,7 +13,7 @@ ExitStatus run_import_model(Context& context) {
     if (effective.config.data.empty())
         throw usage_error("no bars given")
             .expected("--data PATH, the bars that the network was trained on")
-            .hint("The scaler is fitted to them.");
+            .hint("The scaler is fitted to these bars.");
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);
     const trainer::ImportOutcome outcome = trainer::import_run(

@@ -61,7 +61,7 @@ void require_bars(const trainer::TrainConfig& config) {
     if (config.data.empty() && config.resume_from_checkpoint.empty())
         throw usage_error("no bars given")
             .expected("--data PATH")
-            .hint("rekindle simulate --output bars.csv generates some to try.");
+            .hint("To try the program, generate some with rekindle simulate --output bars.csv.");
 }
 
 void print_interruption(Context& context, std::string_view command, double seconds, std::string_view saved,

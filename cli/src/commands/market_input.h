@@ -30,8 +30,8 @@ class ScratchFile {
     std::filesystem::path path_;
 };
 
-/// The bars and sessions of a command's instruments, and what reads them: Ctrl-C sets the token while the
-/// object lives.
+/// The bars and sessions of a command's instruments, and the resources that read them. While the object
+/// lives, Ctrl-C sets the token.
 struct MarketInput {
     /// Reads the bars; see trainer::load_markets.
     MarketInput(const Context& context, const trainer::TrainConfig& config, trainer::ProgressSink& progress);
@@ -43,7 +43,7 @@ struct MarketInput {
     std::vector<trainer::MarketData> markets; ///< one, unless --several-instruments is given
 };
 
-/// The configuration of a command that reads bars and has no model: infers the instrument and says so.
+/// Completes the configuration of a command that reads bars without a model: infers and logs the instrument.
 trainer::TrainConfig with_instrument(const EffectiveConfig& effective, LogSink& log);
 
 /// Writes rejected.csv next to `output` (in the working folder when that is empty) if rows were rejected.
@@ -56,10 +56,10 @@ void require_other_file(const std::filesystem::path& output, const trainer::Trai
 /// Ends the command when the token was set while it ran.
 void stop_if_requested(const CancellationToken& cancellation);
 
-/// Throws usage_error if neither bars nor a folder to resume is given.
+/// Throws Error (usage) if neither bars nor a folder to resume is given.
 void require_bars(const trainer::TrainConfig& config);
 
-/// Says after an interruption what is saved in the folder and how `command` continues.
+/// Prints, after an interruption, what is saved in the folder and how to continue `command`.
 void print_interruption(Context& context, std::string_view command, double seconds, std::string_view saved,
                         const std::filesystem::path& folder);
 

@@ -12,7 +12,7 @@ namespace rekindle::cli {
 
 namespace {
 
-/// One object for a model of one instrument; otherwise a list of them.
+/// One object for a model of one instrument, otherwise an object with a list of them.
 nlohmann::ordered_json json_of(const std::vector<trainer::Prediction>& predictions) {
     auto list = nlohmann::ordered_json::array();
     for (const trainer::Prediction& prediction : predictions)
@@ -40,8 +40,8 @@ ExitStatus predict_all(Context& context, const trainer::PredictOptions& options,
         return ExitStatus::success;
     }
     context.output.line(
-        fmt::format("{} of the {} into {}", counted(rows, "prediction"), all.target, output.string()));
-    context.output.line(fmt::format("{} in the validation set, by whose loss the epoch was chosen, and {} "
+        fmt::format("wrote {} of the {} to {}", counted(rows, "prediction"), all.target, output.string()));
+    context.output.line(fmt::format("{} are in the validation set, whose loss chose the epoch, and {} are "
                                     "later",
                                     with_thousands(static_cast<std::int64_t>(all.validation_rows)),
                                     with_thousands(static_cast<std::int64_t>(later))));
@@ -64,9 +64,9 @@ ExitStatus run_predict(Context& context) {
         throw usage_error("--scaler cannot be combined with a run folder, which has its own scaler")
             .expected("one of them");
     if (context.line.has("output") && !context.line.flag("all"))
-        throw usage_error("--output is the file of --all, which is not given")
+        throw usage_error("--output has no effect without --all")
             .expected("--all with it")
-            .hint("Without --all there is one prediction, which is printed.");
+            .hint("Without --all, the one prediction is printed.");
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);
     if (context.line.flag("all"))

@@ -31,7 +31,7 @@ research::SearchOptions search_options_of(const Context& context, const Effectiv
     const bool halving = rules.method == research::SearchMethod::halving;
     for (const char* key : {"min_epochs", "reduction"})
         if (line.has(key) && !halving && effective.config.resume_from_checkpoint.empty())
-            throw usage_error(fmt::format("--{} has no effect without halving", option_name(key)))
+            throw usage_error(fmt::format("--{} has no effect without --method halving", option_name(key)))
                 .expected("--method halving with it");
     return options;
 }

@@ -15,7 +15,7 @@ namespace rekindle::cli {
 
 namespace {
 
-/// "90min" in seconds.
+/// Converts a duration such as "90min" to seconds.
 std::int64_t duration_of(const std::string& text) {
     constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> units{
         {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86'400}}};
@@ -26,9 +26,9 @@ std::int64_t duration_of(const std::string& text) {
     for (const auto& [name, seconds] : units)
         if (code == std::errc() && unit == name && number >= 0 && number <= most)
             return number * seconds;
-    throw usage_error(fmt::format("{} is not a length of time", text))
+    throw usage_error(fmt::format("{} is not a duration", text))
         .at("--embargo-time")
-        .expected("a whole number up to 36500 and s, min, h or d, such as 5d");
+        .expected("a whole number up to 36500 followed by s, min, h or d, such as 5d");
 }
 
 research::WalkForwardOptions options_of(const Context& context, const EffectiveConfig& effective) {
@@ -52,8 +52,7 @@ void check_rules(const CommandLine& line, const EffectiveConfig& effective) {
         return;
     const char* without_blocks = "windows train on earlier rows only";
     if (line.has("test_blocks"))
-        throw usage_error("--test-blocks belongs to --blocks, which is not given")
-            .expected("--blocks N with it");
+        throw usage_error("--test-blocks has no effect without --blocks").expected("--blocks N with it");
     if (line.has("embargo_time") || effective.chosen.contains("embargo"))
         throw usage_error(fmt::format("{} has no effect without --blocks: {}",
                                       line.has("embargo_time") ? "--embargo-time" : "--embargo",
@@ -75,7 +74,7 @@ void print_outcome(Context& context, const research::WalkForwardOutcome& outcome
         return;
     }
     if (outcome.interrupted) {
-        print_interruption(context, "walk-forward", outcome.seconds, "the networks that were finished are",
+        print_interruption(context, "walk-forward", outcome.seconds, "the finished networks are",
                            outcome.folder);
         return;
     }

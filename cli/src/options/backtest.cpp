@@ -22,27 +22,26 @@ std::vector<OptionSpec> signals() {
          .value_name = "FILE",
          .group = group,
          .brief = "CSV of predictions, as rekindle predict --all writes it",
-         .detail =
-             "Needs the columns known_at (UTC) and prediction. The backtest begins with the first prediction "
-             "and ends with the bar in which the last one became known.",
+         .detail = "Needs the columns known_at (UTC) and prediction. The backtest begins with the first "
+                   "prediction and ends with the bar in which the last prediction became known.",
          .example = "--data bars.csv --predictions predictions.csv",
          .commands = only_backtest,
-         .not_with = {without_predictions("both say what to hold")}},
+         .not_with = {without_predictions("both set the positions")}},
         {.name = "positions",
          .kind = ValueKind::path,
          .value_name = "FILE",
          .group = group,
          .brief = "CSV of positions: known_at, position, and optionally orders",
-         .detail = "The columns are known_at (UTC), position (negative: short), and optionally limit or stop "
-                   "for the "
-                   "price of the entry, stop_loss and take_profit. A position holds until the next row.",
+         .detail = "The columns are known_at (UTC), position (the target position; negative: short), and "
+                   "optionally limit or stop (price of the entry), stop_loss and take_profit. A position "
+                   "holds until the next row.",
          .example = "--data bars.csv --positions positions.csv",
          .commands = only_backtest},
         {.name = "network",
          .value_name = "NAME",
          .group = group,
-         .brief = "Which network's predictions: a value of the column seed",
-         .detail = "Without this option, the mean of the networks is used where the file has it.",
+         .brief = "Network to trade: a value of the column seed",
+         .detail = "Without this option, the mean of the networks is traded if the file has it.",
          .example = "--network 42",
          .commands = only_backtest,
          .not_with = {without_predictions("positions have no networks")}},
@@ -67,42 +66,41 @@ std::vector<OptionSpec> signals() {
          .value_name = "X",
          .range = {.low = 0},
          .group = group,
-         .brief = "Trade only predictions this far from the center",
+         .brief = "Trade only predictions farther than X from the center",
          .detail = "In the unit of the prediction: a log return, or a probability. Long above center + X, "
-                   "short below "
-                   "center - X, otherwise flat.",
+                   "short below center - X, otherwise flat.",
          .example = "--threshold 0.001",
          .commands = only_backtest,
          .default_text = "0",
-         .not_with = {without_predictions("positions need no rule")}},
+         .not_with = {without_predictions("the rule applies to predictions only")}},
         {.name = "center",
          .kind = ValueKind::number,
          .value_name = "X",
          .group = group,
-         .brief = "The prediction that favors neither side",
+         .brief = "Prediction that means neither long nor short",
          .detail = "The default is 0 for returns and 0.5 for probabilities of a rise, which are recognized "
-                   "by outcomes "
-                   "of 0 and 1.",
+                   "by outcomes of 0 and 1.",
          .example = "--center 0.52",
          .commands = only_backtest,
-         .not_with = {without_predictions("positions need no rule")}},
+         .not_with = {without_predictions("the rule applies to predictions only")}},
         {.name = "direction",
          .kind = ValueKind::word,
          .value_name = "WORD",
          .words = {"both", "long", "short"},
          .group = group,
-         .brief = "Which positions the predictions may open",
-         .detail = "With long, a prediction that would be short means flat, and the other way around.",
+         .brief = "Sides that the predictions may trade",
+         .detail = "With long, a prediction that would be short means flat; with short, one that would be "
+                   "long does.",
          .example = "--direction long",
          .commands = only_backtest,
          .default_text = "both",
-         .not_with = {without_predictions("positions have a sign")}},
+         .not_with = {without_predictions("the signs of positions set the side")}},
         {.name = "hold",
          .kind = ValueKind::integer,
          .value_name = "N",
          .range = {.low = 0},
          .group = group,
-         .brief = "Bars after which a position ends, 0 for never",
+         .brief = "Close a position after N bars; 0: never",
          .detail = "A position ends after N bars unless another prediction has come by then.",
          .example = "--hold 1",
          .commands = only_backtest,
@@ -113,10 +111,9 @@ std::vector<OptionSpec> signals() {
          .value_name = "P",
          .range = {.low = 0, .high = 100},
          .group = group,
-         .brief = "End a position at a loss of P percent, 0 for none",
-         .detail = "The price of the stop order is P percent from the last close before the decision. A bar "
-                   "that opens "
-                   "beyond it fills it at its open.",
+         .brief = "Close a position at a loss of P percent; 0: never",
+         .detail = "The price of the stop order is P percent from the last close before the decision. If a "
+                   "bar opens beyond it, the order is filled at the open.",
          .example = "--stop-loss 2",
          .commands = only_backtest,
          .default_text = "0",
@@ -126,7 +123,7 @@ std::vector<OptionSpec> signals() {
          .value_name = "P",
          .range = {.low = 0},
          .group = group,
-         .brief = "End a position at a gain of P percent, 0 for none",
+         .brief = "Close a position at a gain of P percent; 0: never",
          .detail = "The price of the limit order is P percent from the last close before the decision.",
          .example = "--take-profit 4",
          .commands = only_backtest,
@@ -155,11 +152,10 @@ std::vector<OptionSpec> size() {
          .words = {"fixed", "fraction", "risk", "volatility"},
          .group = group,
          .brief = "How the number of contracts is chosen",
-         .detail = "fixed: --size contracts. fraction: contracts worth --size times the equity. risk: a loss "
-                   "of --size "
-                   "times the equity at the stop loss. volatility: a position whose value varies by --size "
-                   "times the "
-                   "equity a year. Positions of a file multiply this.",
+         .detail = "fixed: --size contracts. fraction: contracts worth --size times the equity. risk: "
+                   "contracts that lose --size times the equity at the stop loss. volatility: contracts "
+                   "whose value has an annual std of --size times the equity. A target position from a "
+                   "file multiplies this size.",
          .example = "--sizing volatility --size 0.15",
          .commands = only_backtest,
          .default_text = "fixed"},
@@ -180,7 +176,8 @@ std::vector<OptionSpec> size() {
          .range = {.low = 0, .low_excluded = true},
          .group = group,
          .brief = "Contracts are multiples of X",
-         .detail = "Rounded toward zero. Coins and currencies can be traded in smaller steps than 1.",
+         .detail = "The number of contracts is rounded toward zero. Coins and currencies can trade in "
+                   "steps smaller than 1.",
          .example = "--size-step 0.001",
          .commands = only_backtest,
          .default_text = fmt::format("{:g}", defaults.sizing.step)},
@@ -189,7 +186,7 @@ std::vector<OptionSpec> size() {
          .value_name = "N",
          .range = {.low = 2},
          .group = group,
-         .brief = "Bars that the volatility is estimated from",
+         .brief = "Bars from which the volatility is estimated",
          .detail = "Only for --sizing volatility: the std of the last N changes of the close.",
          .example = "--sizing volatility --size 0.15 --lookback 60",
          .commands = only_backtest,
@@ -197,8 +194,8 @@ std::vector<OptionSpec> size() {
         {.name = "rebalance",
          .kind = ValueKind::flag,
          .group = group,
-         .brief = "Size the position again at each decision",
-         .detail = "Without this option, a position keeps its size until its target changes.",
+         .brief = "Resize the position at each decision",
+         .detail = "Without this option, a position keeps its size until its target position changes.",
          .example = "--sizing fraction --size 1 --rebalance",
          .commands = only_backtest},
     };
@@ -219,33 +216,32 @@ std::vector<OptionSpec> costs() {
                           .commands = only_backtest};
     };
     OptionSpec point_value =
-        cost("point-value", "MONEY", "Money for each point and contract",
-             "The default is that of the instrument, or 1: 50 USD for ES.", "--point-value 50");
+        cost("point-value", "MONEY", "Value of one point per contract",
+             "The default comes from the instrument (50 USD for ES), or is 1.", "--point-value 50");
     point_value.range.low_excluded = true;
     return {
         point_value,
-        cost("commission", "MONEY", "Commission for each contract and fill",
+        cost("commission", "MONEY", "Commission per contract and fill",
              "With this option, no commission in percent is charged unless it is given too. 0 for none.",
              "--commission 2.1"),
-        cost("commission-percent", "P", "Commission of each fill, in percent of its value",
+        cost("commission-percent", "P", "Commission per fill, in percent of its value",
              "With this option, no commission for each contract is charged unless it is given too.",
              "--commission-percent 0.05"),
-        cost("slippage-ticks", "N", "Ticks lost at each market or stop order",
+        cost("slippage-ticks", "N", "Ticks lost on each market or stop order",
              "With this option, no slippage in percent is charged unless it is given too. 0 for none.",
              "--slippage-ticks 0.5"),
-        cost("slippage-percent", "P", "Percent of the price lost at each market or stop order",
+        cost("slippage-percent", "P", "Percent of the price lost on each market or stop order",
              "With this option, no slippage in ticks is charged unless it is given too.",
              "--slippage-percent 0.02"),
         cost("margin-percent", "P", "Equity that a position needs, in percent of its value",
-             "Orders that the equity does not cover are refused; equity below half of the margin closes the "
-             "position. "
-             "0 for no limit.",
+             "Orders whose margin the equity does not cover are refused; when equity falls below half of "
+             "the margin, the position is closed. 0 for no limit.",
              "--margin-percent 10"),
         {.name = "costs",
          .kind = ValueKind::path,
          .value_name = "FILE",
          .group = group,
-         .brief = "A list of costs of one's own, as YAML",
+         .brief = "Your own list of trading costs, as YAML",
          .detail = "Replaces the built-in list of typical commission, slippage and margin. docs/formats/"
                    "trading-costs.md describes the file.",
          .example = "--costs my-costs.yaml",
@@ -260,10 +256,9 @@ std::vector<OptionSpec> judgment() {
          .value_name = "N",
          .range = {.low = 1},
          .group = "Judgment",
-         .brief = "How many settings were tried, this one included",
-         .detail = "Count every model, rule and option that was tried on these bars, also those that were "
-                   "dropped. The "
-                   "best of many looks good without skill, so the verdict demands more of it.",
+         .brief = "How many settings were tried, including this one",
+         .detail = "Count every model, rule and option that was tried on these bars, even if it was "
+                   "dropped. The best of many looks good without skill, so the verdict demands more of it.",
          .example = "--trials 50",
          .commands = only_backtest,
          .default_text = "1"},
@@ -273,7 +268,7 @@ std::vector<OptionSpec> judgment() {
          .range = {.low = 0},
          .group = "Judgment",
          .brief = "Seed of the bootstrap intervals",
-         .detail = "Only the intervals depend on it.",
+         .detail = "Only the intervals depend on the seed.",
          .example = "--seed 7",
          .commands = only_backtest,
          .default_text = "0"},
@@ -283,7 +278,7 @@ std::vector<OptionSpec> judgment() {
          .value_name = "FOLDER",
          .group = "Output",
          .brief = "Folder for trades.csv, equity.csv, backtest.json, report.html",
-         .detail = "It is created when needed; existing files of these names are replaced.",
+         .detail = "The folder is created if necessary; existing files of these names are replaced.",
          .example = "--output results/es",
          .commands = only_backtest,
          .default_text = "backtest"},

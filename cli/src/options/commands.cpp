@@ -24,14 +24,15 @@ CommandSpec train() {
 CommandSpec walk_forward() {
     return {
         .name = "walk-forward",
-        .brief = "Train on the past again and again, and score the rows that follow",
+        .brief = "Train repeatedly on the past and score the rows that follow",
         .detail =
-            "Divides the rows into windows by time. For each window, networks are trained on earlier rows "
-            "only, with a scaler of their own, and predict the window. All networks (windows times seeds, "
-            "--population) train together. Rows whose target reaches into the window are purged. The latest "
-            "fifth of the rows stays untouched until --final.\n\nWrites predictions.csv and .parquet with "
-            "every out-of-sample prediction, folds.csv, results.json and a report whose first line is the "
-            "verdict. Ctrl-C keeps the networks that are finished; --resume-from-checkpoint continues.",
+            "Divides the rows into consecutive windows. For each window, trains networks on earlier rows "
+            "only, with a scaler of their own, and predicts the window. Training rows whose target reaches "
+            "into the window are purged. All networks (windows times seeds, --population) train together. "
+            "The latest fifth of the rows stays untouched until --final.\n\nWrites every out-of-sample "
+            "prediction to predictions.csv and predictions.parquet, and writes folds.csv, results.json and "
+            "a report whose first line is the verdict. Ctrl-C keeps the finished networks; "
+            "--resume-from-checkpoint continues.",
         .examples = {{"--data bars.csv --epochs 5", "10 expanding windows"},
                      {"--data bars.csv --features minute --window rolling --train-rows 100000 --folds 40",
                       "rolling windows of bars"},
@@ -43,24 +44,23 @@ CommandSpec walk_forward() {
 CommandSpec search() {
     return {
         .name = "search",
-        .brief = "Find the settings that predict best, and what they are worth",
+        .brief = "Find the settings that predict best and judge the result",
         .detail =
-            "Trains networks with many settings on the windows of walk-forward, scores each setting on the "
-            "rows after its training, and says what the best of so many is worth: the deflated Sharpe ratio, "
-            "the probability of overfitting, and p-values adjusted for everything that was tried. Finished "
-            "settings are in search.sqlite: a search that was interrupted, even by SIGKILL, continues with "
-            "--resume-from-checkpoint. The last rows stay untouched; rekindle walk-forward --config "
-            "best.json "
-            "--final opens them for the chosen setting.",
+            "Trains networks with many settings on the windows of walk-forward, scores each setting on "
+            "rows after its training rows, and judges the best one given how many were tried: by the "
+            "deflated Sharpe ratio, the probability of overfitting, and p-values adjusted for all "
+            "settings. Stores finished settings in search.sqlite, so that --resume-from-checkpoint can "
+            "continue an interrupted search, even after SIGKILL. The last rows stay untouched; rekindle "
+            "walk-forward --config best.json --final opens them for the chosen setting.",
         .examples = {
             {"--data bars.csv --vary learning-rate=1e-4..1e-2@log --vary dropout-rate=0|0.2|0.4 --trials 200",
-             "200 settings of two dimensions"},
+             "200 settings in two dimensions"},
             {"--data bars.csv --vary learning-rate=1e-4..1e-2/10@log --vary weight-decay=0|0.01 --method "
              "grid",
              "every combination"},
             {"--data bars.csv --vary \"features=session|session,gap\" --vary \"hidden-layers=32,16|128,64\" "
              "--method halving --epochs 27",
-             "features and widths, with most epochs for the best"}}};
+             "features and widths, with the most epochs for the best settings"}}};
 }
 
 CommandSpec predict() {
@@ -83,13 +83,13 @@ CommandSpec import_model() {
         .brief = "Make a run folder from a network of the original system",
         .detail =
             "Reads the best_model.pt, model.pt or .safetensors of a network that the original's train.py "
-            "trained. Such a file holds no scaler: it is fitted here, to features of the bars that the "
-            "network was trained on (--data), computed by the original's rules. The network is scored on "
-            "the rows after --train-split, and predict --model FOLDER and train --model FOLDER accept the "
-            "folder that this writes. A pickle is parsed as data; nothing in it is ever executed.",
+            "trained. Such a file holds no scaler, so one is fitted here to the features of the bars that "
+            "the network was trained on (--data), computed by the original's rules. Scores the network on "
+            "the rows after --train-split and writes a run folder that predict --model FOLDER and train "
+            "--model FOLDER accept. A pickle is parsed as data; nothing in it is ever executed.",
         .examples = {{"best_model.pt --data merged_es_vix_test.csv", "the original's file and its bars"},
                      {"best_model.pt --data bars.csv --scaler standard",
-                      "a network trained before 2025-10-31, when the original used mean and std"}}};
+                      "a network trained before 2025-10-31, when the original scaled by mean and std"}}};
 }
 
 CommandSpec inspect() {
@@ -127,18 +127,16 @@ CommandSpec backtest() {
         .name = "backtest",
         .brief = "Trade predictions or positions on past bars and judge the result",
         .detail =
-            "Fills orders only with bars that begin after their decision is known, and charges commission "
-            "and "
-            "slippage typical of the instrument unless they are given. Prints one verdict first: whether the "
-            "result is more than luck and the market explain, for the number of settings that were tried. "
-            "Writes trades.csv, equity.csv, backtest.json and report.html.\n\nPredictions become positions "
-            "by a "
-            "rule (--threshold, --direction, --hold); a file of positions may also name limit and stop "
-            "orders. "
-            "docs/backtest.md describes how orders are filled.",
-        .examples = {{"--data bars.csv --predictions predictions.csv --trials 20", "the best of 20 settings"},
+            "Fills orders only with bars that begin after the decision is known. Charges commission and "
+            "slippage that are typical of the instrument, unless you give your own. The first line is the "
+            "verdict: whether the result is more than luck and the market explain, given how many settings "
+            "were tried. Writes trades.csv, equity.csv, backtest.json and report.html.\n\nA rule turns "
+            "predictions into positions (--threshold, --direction, --hold); a file of positions may also "
+            "set limit and stop orders. docs/backtest.md describes how orders are filled.",
+        .examples = {{"--data bars.csv --predictions predictions.csv --trials 20",
+                      "predictions of the best of 20 settings"},
                      {"--data bars.csv --positions positions.csv --sizing fraction --size 0.5",
-                      "positions of half the equity"}}};
+                      "positions worth half the equity"}}};
 }
 
 CommandSpec simulate() {

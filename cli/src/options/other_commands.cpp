@@ -45,22 +45,21 @@ std::vector<OptionSpec> other_commands() {
         {.name = "all",
          .kind = ValueKind::flag,
          .group = "Output",
-         .brief = "Predict every out-of-sample row into a file",
+         .brief = "Write predictions of all out-of-sample rows to a file",
          .detail =
              "Writes one row for every session (bar) that the network was not trained on: the validation "
-             "set, "
-             "whose loss chose the epoch, and everything later. Each has the time from which it can be made, "
-             "the prediction, its sigma, the outcome where it is known, and the baseline "
-             "(docs/formats/predictions.md).",
+             "set, whose loss chose the epoch, and everything later. Each row has the time from which the "
+             "prediction can be made, the prediction, its sigma, the outcome if it is known, and the "
+             "baseline (docs/formats/predictions.md).",
          .example = "--model TRAINING/train_20261121_101500 --data bars.csv --all",
          .commands = {"predict"},
-         .not_with = {{.option = "format", .reason = "all predictions go into a file"}}},
+         .not_with = {{.option = "format", .reason = "--all writes a file"}}},
         {.name = "output",
          .aliases = {"-o"},
          .kind = ValueKind::path,
          .value_name = "FILE",
          .group = "Output",
-         .brief = "File of --all: CSV, or Parquet if it ends in .parquet",
+         .brief = "File for --all: CSV, or Parquet if it ends in .parquet",
          .detail = "An existing file is replaced as a whole or not at all.",
          .example = "--model TRAINING/train_20261121_101500 --data bars.csv --all --output all.parquet",
          .commands = {"predict"},

@@ -15,7 +15,7 @@ std::vector<OptionSpec> search() {
          .kind = ValueKind::text_list,
          .value_name = "NAME=VALUES",
          .group = group,
-         .brief = "A setting to vary and its values; repeat for each",
+         .brief = "A setting to vary and its values; may be repeated",
          .detail =
              "NAME is an option of train, or train-rows. VALUES are choices separated by | "
              "(hidden-layers=32,16|64,32), or an interval LOW..HIGH, with /N for N grid points and @log "
@@ -30,7 +30,7 @@ std::vector<OptionSpec> search() {
          .brief = "How settings are chosen",
          .detail =
              "sobol covers the space evenly, random draws independently, grid tries every combination. "
-             "halving begins like sobol, with --min-epochs, and trains only the best with more epochs, up "
+             "halving starts sobol points with --min-epochs and trains only the best with more epochs, up "
              "to --epochs (ASHA).",
          .example = "--vary learning-rate=1e-4..1e-2@log --method halving --epochs 27 --trials 200",
          .commands = commands,
@@ -40,8 +40,8 @@ std::vector<OptionSpec> search() {
          .value_name = "N",
          .range = {.low = 1, .high = 1e8},
          .group = group,
-         .brief = "Settings to try; a grid tries all without it",
-         .detail = "A search that is continued can be given more.",
+         .brief = "Settings to try; without it, a grid tries all",
+         .detail = "A search that is resumed can be given a larger number.",
          .example = "--vary learning-rate=1e-4..1e-2@log --trials 1000",
          .commands = commands,
          .default_text = std::to_string(rules.trials)},
@@ -50,10 +50,10 @@ std::vector<OptionSpec> search() {
          .value_name = "N",
          .range = {.low = 1, .high = 1e6},
          .group = group,
-         .brief = "Halving: epochs of every setting at first",
+         .brief = "Halving: epochs of every setting in the first round",
          .detail =
-             "The best one in --reduction of them trains again with --reduction times as many epochs, and "
-             "so on up to --epochs.",
+             "One in --reduction of the settings, the best, trains again with --reduction times as many "
+             "epochs, and so on up to --epochs.",
          .example = "--method halving --min-epochs 2",
          .commands = commands,
          .default_text = std::to_string(rules.min_epochs)},
@@ -72,10 +72,11 @@ std::vector<OptionSpec> search() {
          .value_name = "WORD",
          .words = {"auto", "loss", "timing"},
          .group = group,
-         .brief = "What the best setting is best at",
-         .detail = "loss: the share of the training mean's squared error (of a direction: log loss) that the "
-                   "forecasts save. timing: the Sharpe ratio of being on the forecast's side of the training "
-                   "mean, which is comparable between targets. auto is loss, or timing if the target varies.",
+         .brief = "Score by which the best setting is chosen",
+         .detail = "loss: how far the forecasts' squared error (for directions, log loss) is below the "
+                   "training mean's. timing: the Sharpe ratio of holding the forecast's side of the "
+                   "training mean, which is comparable between targets. auto is loss, or timing if the "
+                   "target varies.",
          .example = "--vary target-bars=5|15|60 --objective timing",
          .commands = commands,
          .default_text = "auto"},
