@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times a large search, and compares a small one with scikit-learn's GridSearchCV in the same run.
+"""Times a large search, and compares a small search with scikit-learn's GridSearchCV in the same run.
 
     search_speed.py [--program PATH] [--data FILE] [--threads N] [--repeats N]
 
 The networks are 54-32-16-1 without normalization layers (ReLU, as MLPRegressor has), batch 8, 3 epochs, on weekly sessions.
 
 1. 10,000 settings (10 learning rates, 10 dropout rates, 100 weight decays) on 5 folds: seconds and peak memory.
-2. 50 settings (10 learning rates, 5 weight decays) on 5 folds: seconds for training and scoring, beside those of GridSearchCV
+2. 50 settings (10 learning rates, 5 weight decays) on 5 folds: seconds for training and scoring, compared with GridSearchCV
    with TimeSeriesSplit(5) over MLPRegressor(hidden_layer_sizes=(32, 16), batch_size=8, max_iter=3) on the same features, which
-   rekindle features writes. Reading and features are not part of either. Needs scikit-learn, for this part alone.
+   rekindle features writes. Neither time includes reading bars or computing features. Only this part needs scikit-learn.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def network(dropout):
 
 
 def search(program, data, folder, threads, vary):
-    """Seconds of the searching stage, seconds in all, and peak memory in MB."""
+    """Returns the seconds of the searching stage, the total seconds, and the peak memory in MB."""
     command = [program, "search", "--data", data, "--output", folder, "--threads", str(threads), "--method", "grid",
                "--folds", "5", "--batch-size", "8", "--epochs", "3", "--log-format", "json", *SESSIONS]
     for dimension in vary:
@@ -102,7 +102,7 @@ def main():
             theirs.append(seconds_of_scikit_learn(program, data, folder, threads))
         searching, seconds, peak = search(program, data, folder, threads,
                                           [rates, "weight-decay=1e-4..1e-1/100@log", "model=" + "|".join(models)])
-    print(f"10,000 settings on 5 folds, {threads} threads: {searching:.1f} s to search, {seconds:.1f} s in all, "
+    print(f"10,000 settings on 5 folds, {threads} threads: {searching:.1f} s to search, {seconds:.1f} s in total, "
           f"{peak:.0f} MB")
     own, other = statistics.median(ours), statistics.median(theirs)
     print(f"50 settings on 5 folds: {own:.2f} s, GridSearchCV {other:.2f} s, ratio {other / own:.1f}")

@@ -1,13 +1,14 @@
-/// How often the best of 200 settings is called an edge where there is none, and where one is planted.
+/// Measures how often a search calls the best of 200 settings an edge, on random walks and on series with a
+/// planted edge.
 ///
 ///     search_study [RANDOM_WALKS [PLANTED]]        (default 1,000 and 200)
 ///
-/// Random walks: returns that are independent of 8 features, two of which are the last returns. Planted: the
-/// first feature explains 5 % of the variance of the next return. Each series has 1,500 rows and four
-/// expanding windows after the first 500; 200 settings (learning rate, weight decay, dropout) of a network of
-/// 8 units train for 2 epochs, the one that saves the most loss is chosen, and it is judged among all. At
-/// most 6.4 % of the verdicts on random walks may be "edge" (the 95 % bound of a test at 5 % in 1,000
-/// series), and at least 80 % of the planted edges must be found; otherwise the program exits with status 1.
+/// In a random walk, returns are independent of the 8 features, two of which are the previous two returns. In
+/// a planted series, the first feature explains 5 % of the variance of the next return. Each series has 1,500
+/// rows, with four expanding windows after the first 500. Each of 200 settings (learning rate, weight decay,
+/// dropout) trains a network of 8 units for 2 epochs. The setting with the lowest loss is chosen and judged
+/// among all 200. Exits with status 1 if more than 6.4 % of the random walks get the verdict "edge" (the 95 %
+/// bound of a test at 5 % in 1,000 series) or if less than 80 % of the planted edges are found.
 
 #include "search/judgment.h"
 #include "search/trial_score.h"

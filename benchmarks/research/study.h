@@ -1,6 +1,6 @@
 #pragma once
-/// What the studies of verdicts share: series with and without an edge, and the shares that are judged to
-/// have one.
+/// Code that the studies of verdicts share: simulates series with and without an edge, and counts how many of
+/// them are judged to have one.
 
 #include "walk_forward/planted_rows.h"
 
@@ -15,8 +15,8 @@
 
 namespace rekindle::research::study {
 
-/// A series of 8 features of which two are the previous two returns, because a market's features depend on
-/// earlier outcomes too. The first feature explains `r_squared` of the variance of the next return.
+/// A series with 8 features. The first one explains `r_squared` of the variance of the next return. Two
+/// others are the previous two returns, because a market's features, too, depend on earlier outcomes.
 inline ForecastRows series_of(std::size_t rows_of_a_series, std::uint64_t seed, double r_squared) {
     planted::PlantedRows series;
     series.rows = rows_of_a_series;
@@ -31,7 +31,7 @@ inline ForecastRows series_of(std::size_t rows_of_a_series, std::uint64_t seed, 
     return rows;
 }
 
-/// Whether the series of this seed and R² is judged to have an edge.
+/// Returns whether the series with this seed and R² is judged to have an edge.
 using Judge = std::function<bool(std::uint64_t seed, double r_squared)>;
 
 inline double share_of_edges(const Judge& judge, std::size_t series, std::uint64_t first_seed,
@@ -45,8 +45,8 @@ inline double share_of_edges(const Judge& judge, std::size_t series, std::uint64
     return static_cast<double>(edges) / static_cast<double>(series);
 }
 
-/// Runs a study with the arguments of its program: the numbers of random walks and of planted edges. Returns
-/// the program's exit status.
+/// Runs a study with the arguments of its program, which are the numbers of random walks and of planted
+/// edges. Returns the program's exit status.
 inline int run(int count, char** arguments, const std::string& what, const Judge& judge) {
     const auto argument = [&](int index, std::size_t otherwise) {
         return count > index ? static_cast<std::size_t>(std::strtoull(arguments[index], nullptr, 10))

@@ -4,10 +4,10 @@
     walk_forward_speed.py [--program PATH] [--bars N] [--folds N] [--repeats N] [--threads N]
 
 Both train a network of 32 and 16 units on the 19 features of one-minute bars, in batches of 16, for 3 epochs:
-train on one part of the rows with one thread, walk-forward on rolling windows of 100,000 rows. Runs alternate, and
-the figures are medians: rows per second of training and core. For walk-forward that includes shuffling and
-predicting, as it does for train; reading, features, scaling, ridge regression and the report are not training, and
-the whole time is printed beside it.
+train on one split of the rows with one thread, walk-forward on rolling windows of 100,000 rows. Runs of the two
+alternate. The figures are medians of the training rows per second and core. For both programs, they include the time
+of shuffling and predicting, but not that of reading, features, scaling, ridge regression and the report. The total
+time of each job is printed as well.
 """
 
 import argparse
@@ -61,9 +61,9 @@ def main():
             walking.append(speed_of_walk_forward(arguments.program, bars, folder, arguments.folds, arguments.threads))
     train, train_seconds = (statistics.median(values) for values in zip(*single))
     walk, walk_seconds = (statistics.median(values) for values in zip(*walking))
-    print(f"train, 1 thread:                 {train:12,.0f} rows/s per core, {train_seconds:.1f} s in all")
+    print(f"train, 1 thread:                 {train:12,.0f} rows/s per core, {train_seconds:.1f} s in total")
     print(f"walk-forward, {arguments.threads} thread(s), {arguments.folds} folds: {walk:12,.0f} rows/s per core, "
-          f"{walk_seconds:.1f} s in all")
+          f"{walk_seconds:.1f} s in total")
     print(f"ratio: {walk / train:.2f}")
 
 

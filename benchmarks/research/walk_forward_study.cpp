@@ -1,13 +1,13 @@
-/// How often walk-forward finds an edge where there is none, and where one is planted.
+/// Measures how often walk-forward finds an edge, on random walks and on series with a planted edge.
 ///
 ///     walk_forward_study [RANDOM_WALKS [PLANTED]]        (default 1,000 and 200)
 ///
-/// Random walks: returns that are independent of 8 features; two of these are the last returns, as real
-/// feature sets have. Planted: the first feature explains 5 % of the variance of the next return. Each series
-/// has 2,500 rows and ten expanding windows after the first 1,000; five networks of 16 units train for 5
-/// epochs, and their mean is judged. At most 6.4 % of the verdicts on random walks may be "edge" (the 95 %
-/// bound of a test at 5 % in 1,000 series), and at least 80 % of the planted edges must be found; otherwise
-/// the program exits with status 1.
+/// In a random walk, returns are independent of the 8 features; two of these are the previous two returns, as
+/// in real feature sets. In a planted series, the first feature explains 5 % of the variance of the next
+/// return. Each series has 2,500 rows, with ten expanding windows after the first 1,000. Five networks of 16
+/// units train for 5 epochs, and their mean is judged. Exits with status 1 if more than 6.4 % of the random
+/// walks get the verdict "edge" (the 95 % bound of a test at 5 % in 1,000 series) or if less than 80 % of the
+/// planted edges are found.
 
 #include "study.h"
 
@@ -21,7 +21,7 @@ using namespace rekindle;
 using namespace rekindle::research;
 
 constexpr std::size_t rows_of_a_series = 2500, first_window = 1000, windows = 10;
-constexpr std::int64_t networks = 5; ///< in each window; their mean is judged
+constexpr std::int64_t networks = 5; ///< per window; their mean is judged
 
 bool has_edge(std::uint64_t seed, double r_squared) {
     const ForecastRows rows = study::series_of(rows_of_a_series, seed, r_squared);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The Python module rekindle_train: its Python, its build, its tests. Sourced after common.sh, build.sh and python.sh.
 
-# python_for_module: sets PYTHON to the interpreter of build/python-module, which has the packages of its tests.
+# python_for_module: sets PYTHON to the interpreter of build/python-module, which has the packages that the tests need.
 python_for_module() {
     local folder=$REPOSITORY/build/python-module
     PYTHON=$folder/bin/python3
@@ -17,8 +17,8 @@ python_for_module() {
         fail 'pip could not install the packages for the tests; its message is above.'
 }
 
-# build_module PYTHON NANOBIND: builds build/release/python/rekindle_train for this interpreter, with the nanobind of another
-# one or the same. The build folder then no longer depends on either.
+# build_module PYTHON NANOBIND: builds build/release/python/rekindle_train for the interpreter PYTHON, with the nanobind of the
+# interpreter NANOBIND. Afterward, the build folder depends on neither.
 build_module() {
     configure release -DREKINDLE_BUILD_PYTHON=ON "-DREKINDLE_PYTHON=$1" "-DREKINDLE_NANOBIND_PYTHON=$2" \
         -U '*Python_*' -U 'NB_*' -U nanobind_DIR
@@ -62,7 +62,7 @@ python_with_nanobind() {
         fail 'pip could not install nanobind; its message is above.'
 }
 
-# python_version INTERPRETER: "3.11" if it is CPython with the global lock and with headers; nothing otherwise.
+# python_version INTERPRETER: prints a version such as "3.11" for CPython with the global lock and headers, nothing otherwise.
 python_version() {
     "$1" -c 'import os, sys, sysconfig
 headers = os.path.join(sysconfig.get_path("include"), "Python.h")
@@ -70,7 +70,7 @@ usual = sys.implementation.name == "cpython" and not sysconfig.get_config_var("P
 print("%d.%d" % sys.version_info[:2] if usual and os.path.exists(headers) else "")' 2>/dev/null || true
 }
 
-# pythons_for_wheels: an interpreter for each wheel, one per line: 3.10, 3.11, and one from 3.12 on.
+# pythons_for_wheels: prints the interpreter for each wheel, one per line: 3.10, 3.11, and 3.12 or newer.
 pythons_for_wheels() {
     local minor candidate versions
     if [[ -n ${PYTHONS:-} ]]; then
