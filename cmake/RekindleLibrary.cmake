@@ -41,12 +41,9 @@ const char* const program_path = \"${CMAKE_BINARY_DIR}/bin/rekindle\";
   set_source_files_properties("${paths}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   rekindle_unity(rekindle_${name}_tests)
   target_compile_options(rekindle_${name}_tests PRIVATE -include "${CMAKE_CURRENT_SOURCE_DIR}/support/paths.h")
-  # Tests need little optimization, and with sanitizers, where they take most of the build's time, none, and not the checks
-  # of undefined behavior: those are for the libraries. At -O1 g++ 12 reports empty optionals as uninitialized.
-  target_compile_options(rekindle_${name}_tests PRIVATE
-    $<$<CONFIG:Release,RelWithDebInfo>:-O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>)
+  # Compiling tests takes longer than running them. The checks of undefined behavior are for the libraries.
+  target_compile_options(rekindle_${name}_tests PRIVATE -O0)
   if(REKINDLE_SANITIZE)
-    target_compile_options(rekindle_${name}_tests PRIVATE -O0)
     set_target_properties(rekindle_${name}_tests PROPERTIES REKINDLE_UNCHECKED undefined)
   endif()
   target_link_libraries(rekindle_${name}_tests PRIVATE ${ARGN} rekindle_compiler rekindle::gtest)

@@ -89,7 +89,7 @@ class KillTest : public ScratchFolderTest {
         ScratchFolderTest::SetUp();
         bars_ = folder() / "bars.csv";
         ASSERT_EQ(
-            run_program({"simulate", "--bars", "120000", "--seed", "5", "--output", bars_.string()}).status,
+            run_program({"simulate", "--bars", "60000", "--seed", "5", "--output", bars_.string()}).status,
             0);
     }
     fs::path bars_;
