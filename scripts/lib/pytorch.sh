@@ -37,10 +37,11 @@ build_device() {
 
 # test_module MODULE.py: runs one module with pytest in a separate process and prints pytest's last line, or the exit
 # status of a process that died. A module that takes longer than an hour hangs; the limit is high because the CPU emulates
-# the GPU and the machine may be busy.
+# the GPU and the machine may be busy. REKINDLE_TEST_PART (tests/pytorch/conftest.py) applies to long and distributed tests.
 test_module() {
     local name=${1%.py} status=0 last
     name=${name//\//.}
+    [[ $1 == long/* || $1 == distributed/* ]] || local -x REKINDLE_TEST_PART=
     timeout 3600 "$PYTHON" -m pytest --quiet --junitxml="$RESULTS/$name.xml" "$1" >"$RESULTS/$name.log" 2>&1 || status=$?
     printf '%s\n' "$status" >"$RESULTS/$name.status"
     last=$(tail -1 "$RESULTS/$name.log")
@@ -57,6 +58,8 @@ run_device_modules() {
     jobs=$(nproc)
     rm -rf -- "$results"
     mkdir -p "$results"
+    [[ -z ${REKINDLE_TEST_PART:-} ]] ||
+        say "Of the tests in long and distributed, part $REKINDLE_TEST_PART runs (REKINDLE_TEST_PART= runs all)."
     (
         cd "$REPOSITORY/tests/pytorch" || exit
         export PYTHON RESULTS=$results PYTHONPATH=$folder/python REKINDLE_POISON=1
@@ -70,6 +73,14 @@ run_device_modules() {
     read -ra counts <<<"$(tail -1 <<<"$counts")"
     [[ ${#counts[@]} == 3 ]] || fail "The tests could not be run: ${counts[*]}"
     "$counter" "${counts[@]}"
+}
+
+# part_of_commit COUNT: "2/3", a part that depends on the commit alone, so that later commits run the others; nothing where
+# git does not know the commit.
+part_of_commit() {
+    local commit
+    commit=$(git -c safe.directory="$REPOSITORY" -C "$REPOSITORY" rev-parse HEAD 2>/dev/null) || return 0
+    printf '%s/%s\n' $((0x${commit:0:6} % $1 + 1)) "$1"
 }
 
 # run_device_tests COUNTER FOLDER…: the same for all modules in these folders of tests/pytorch, on build/pytorch.

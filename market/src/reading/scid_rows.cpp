@@ -3,11 +3,14 @@
 #include "reading/table_text.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -19,6 +22,22 @@ constexpr std::size_t header_size = 56;
 constexpr std::size_t record_size = 40;
 constexpr std::int64_t per_second = 1'000'000;
 constexpr std::int64_t minute = 60 * per_second;
+
+/// Whether eight bytes are an older file's time, a double in days; as microseconds it would be over 30,000
+/// years.
+bool is_in_days(std::uint64_t bytes) {
+    constexpr std::uint64_t most_microseconds = std::uint64_t{1} << 60;
+    const double days = std::bit_cast<double>(bytes);
+    return bytes > most_microseconds && days > 0 && days < 1e6;
+}
+
+/// Days, which such files round to milliseconds, in microseconds.
+std::uint64_t microseconds_of_days(std::uint64_t bytes) {
+    constexpr std::int64_t milliseconds = 1000;
+    return static_cast<std::uint64_t>(
+        std::llround(std::bit_cast<double>(bytes) * static_cast<double>(day_seconds * milliseconds)) *
+        (per_second / milliseconds));
+}
 
 /// A record, or several trades of one minute.
 struct ScidBar {
@@ -60,7 +79,18 @@ class ScidRows final : public TableRows {
                 .at(path_.string())
                 .expected("a header of 56 bytes and records of 40 bytes")
                 .hint("In Sierra Chart: Edit > Export Bar and Study Data to Text File.");
+        constexpr std::size_t first_in_utc = 16;
+        const auto local_records = number_at<std::uint32_t>(header, first_in_utc);
         stream_.skip(header_size);
+        const std::string_view record = stream_.peek(record_size);
+        in_days_ = record.size() == record_size && is_in_days(number_at<std::uint64_t>(record, 0));
+        if (in_days_ && local_records > 0)
+            throw usage_error(fmt::format("the first {} of this SCID file of an older Sierra Chart have "
+                                          "times of an unknown zone",
+                                          counted(local_records, "record")))
+                .at(path_.string())
+                .expected("times in UTC from the first record on")
+                .hint("In Sierra Chart: Edit > Export Bar and Study Data to Text File.");
         const auto first = peek_record();
         trades_ = first && is_trade(*first);
     }
@@ -101,8 +131,12 @@ class ScidRows final : public TableRows {
                 .hint("Copy the file again while Sierra Chart is not writing to it.");
         constexpr std::int64_t days_from_1899_to_1970 = 25'569; // since December 30
         // Unsigned, because the difference overflows in damaged records; their times are then rejected.
+        const auto stored = number_at<std::uint64_t>(record, 0);
+        if (in_days_ && !is_in_days(stored))
+            throw usage_error("the SCID file has times of two kinds, as if it were damaged")
+                .at(path_.string());
         const auto time = static_cast<std::int64_t>(
-            number_at<std::uint64_t>(record, 0) -
+            (in_days_ ? microseconds_of_days(stored) : stored) -
             static_cast<std::uint64_t>(days_from_1899_to_1970 * day_seconds * per_second));
         return ScidBar{time,
                        number_at<float>(record, 8),
@@ -146,6 +180,7 @@ class ScidRows final : public TableRows {
 
     std::filesystem::path path_;
     RecordStream stream_;
+    bool in_days_ = false; ///< written before times were microseconds
     bool trades_ = false;
     std::string header_ = "open_time,open,high,low,close,volume,trades,bid_volume,ask_volume\n";
 };

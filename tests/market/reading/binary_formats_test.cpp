@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace rekindle::market {
 namespace {
 
@@ -74,6 +77,26 @@ TEST(Scid, BarsAndTradesGiveTheBarsOfTheCsv) {
     const ReadResult trades = read_with(options_for(table("trades.scid.zst")));
     expect_bars_of_the_csv(trades.bars, StampAt::bar_start);
     EXPECT_THAT(trades.report.notes, Contains(HasSubstr("single trades, which were added up")));
+}
+
+/// Older versions of Sierra Chart wrote days as a double instead of microseconds.
+TEST(Scid, TimesInDaysGiveTheSameBars) {
+    constexpr std::size_t header = 56, record = 40, first_in_utc = 16;
+    std::string content = read_file(table("bars.scid"));
+    for (std::size_t at = header; at < content.size(); at += record) {
+        std::int64_t microseconds = 0;
+        std::memcpy(&microseconds, &content[at], sizeof microseconds);
+        const double days = static_cast<double>(microseconds) / (86'400 * 1e6);
+        std::memcpy(&content[at], &days, sizeof days);
+    }
+    const TestFolder folder;
+    expect_bars_of_the_csv(read_with(options_for(folder.write("old.scid", content))).bars,
+                           StampAt::bar_start);
+    content[first_in_utc] = 7;
+    EXPECT_THAT(error_of(content, {}, "b.scid"), HasSubstr("the first 7 records"));
+    content[first_in_utc] = 0;
+    std::fill_n(content.begin() + header + record, 8, '\1');
+    EXPECT_THAT(error_of(content, {}, "b.scid"), HasSubstr("times of two kinds"));
 }
 
 TEST(Scid, TheFormatDecidesAgainstTheOption) {
