@@ -49,7 +49,7 @@ def search(program, data, folder, threads, vary):
     if process.returncode != 0:
         raise SystemExit(errors)
     events = [json.loads(line) for line in output.splitlines()]
-    stages = {event["stage"]: event["seconds"] for event in events if event.get("event") == "stage_ended"}
+    stages = {event["stage"]: event["seconds"] for event in events if event.get("event") == "stage"}
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
     return stages["Searching"], time.monotonic() - start, peak
 
@@ -71,7 +71,7 @@ def seconds_of_scikit_learn(program, data, folder, threads):
     inputs = numpy.array([[float(row[name]) for name in names] for row in rows])
     closes = numpy.array([float(row["session_close"]) for row in rows])
     targets = numpy.diff(numpy.log(closes))
-    model = make_pipeline(RobustScaler(), MLPRegressor((32, 16), batch_size=8, max_iter=3, tol=0))
+    model = make_pipeline(RobustScaler(), MLPRegressor(hidden_layer_sizes=(32, 16), batch_size=8, max_iter=3, tol=0))
     grid = {"mlpregressor__learning_rate_init": list(numpy.geomspace(1e-4, 1e-2, 10)),
             "mlpregressor__alpha": list(numpy.geomspace(1e-4, 1e-1, 5))}
     start = time.monotonic()

@@ -112,7 +112,7 @@ JudgedBacktest judge_backtest(const TradedSeries& series, std::span<const Decisi
     const Expected<Skill> skill = judge_skill(judged.periods, trials);
     if (skill)
         evaluation.skill = *skill;
-    score_backtest(judged.periods, seed, skill ? nullptr : &skill.error(), evaluation);
+    score_backtest(judged.periods, judged.buy_and_hold, seed, skill ? nullptr : &skill.error(), evaluation);
     return judged;
 }
 

@@ -40,8 +40,8 @@ Score returns_score(Score score, std::span<const double> returns,
     return score;
 }
 
-std::vector<Score> scores_of(const PeriodReturns& periods, const BacktestEvaluation& evaluation,
-                             std::uint64_t seed) {
+std::vector<Score> scores_of(const PeriodReturns& periods, const PeriodReturns& buy_and_hold,
+                             const BacktestEvaluation& evaluation, std::uint64_t seed) {
     const Performance &own = evaluation.strategy, &held = evaluation.buy_and_hold;
     std::vector<Score> scores;
     if (evaluation.skill)
@@ -54,8 +54,8 @@ std::vector<Score> scores_of(const PeriodReturns& periods, const BacktestEvaluat
              .without_interval = "the figure is itself a probability"});
     scores.push_back(returns_score({.name = "mean return per year",
                                     .unit = "%",
-                                    .baseline = 100 * mean_return(periods.market) * periods.per_year,
-                                    .baseline_name = "the market"},
+                                    .baseline = 100 * mean_return(buy_and_hold.strategy) * periods.per_year,
+                                    .baseline_name = "buy and hold"},
                                    periods.strategy, mean_return, 100 * periods.per_year, seed));
     if (evaluation.skill) {
         std::vector<double> beyond(periods.strategy.size());
@@ -138,11 +138,11 @@ trainer::Verdict verdict_of(const PeriodReturns& periods, const Error* unjudged,
 
 } // namespace
 
-void score_backtest(const PeriodReturns& periods, std::uint64_t seed, const Error* unjudged,
-                    BacktestEvaluation& evaluation) {
+void score_backtest(const PeriodReturns& periods, const PeriodReturns& buy_and_hold, std::uint64_t seed,
+                    const Error* unjudged, BacktestEvaluation& evaluation) {
     trainer::Evaluation& scored = evaluation.evaluation;
     scored.rows = periods.strategy.size();
-    scored.scores = scores_of(periods, evaluation, seed);
+    scored.scores = scores_of(periods, buy_and_hold, evaluation, seed);
     scored.verdict = verdict_of(periods, unjudged, evaluation);
     scored.has_edge = evaluation.skill && evaluation.strategy.trades > 0 &&
                       evaluation.skill->deflated >= Skill::needed &&

@@ -73,12 +73,12 @@ trainer::Chart fold_chart(const JobResult& result) {
 
 /// By how much the squared errors of the networks and of the linear model are below those of the training
 /// mean, summed from the first row on.
-trainer::Chart saved_chart(const JobResult& result, std::size_t path) {
+trainer::Chart reduction_chart(const JobResult& result, std::size_t path) {
     trainer::Chart chart;
-    chart.title = "Squared error saved since the first fold";
+    chart.title = "Squared error reduction since the first fold";
     chart.description = "A line that rises steadily is an edge; a single jump is a few lucky rows.";
     chart.x = {.title = "predicted row"};
-    chart.y = {.title = "saved (% of the training mean's total squared error)", .include_zero = true};
+    chart.y = {.title = "reduction (% of the training mean's total)", .include_zero = true};
     trainer::Series network{.name = "networks", .style = 0}, linear{.name = "linear model", .style = 1};
     double saved = 0, saved_linear = 0, total = 0;
     std::vector<double> by_network, by_linear;
@@ -215,7 +215,7 @@ trainer::ReportSection walk_section(const JobResult& result, std::size_t path) {
     section.title =
         result.job.rules.combinatorial() ? "Combinatorial purged cross-validation" : "Walk-forward";
     section.charts.push_back(fold_chart(result));
-    section.charts.push_back(saved_chart(result, path));
+    section.charts.push_back(reduction_chart(result, path));
     if (result.job.rules.combinatorial())
         section.sentences.push_back("Folds also train on rows that are later than those they predict, so the "
                                     "scores show how stable a "
