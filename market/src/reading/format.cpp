@@ -46,7 +46,7 @@ const std::vector<Role>& roles() {
          &ColumnMap::ask_volume,
          {"askvolume", "askvol", "buyvolume", "takerbuyvolume", "takerbuybaseassetvolume",
           "takerbuybasevolume"}},
-        {"contract", &ColumnMap::contract, {"contract", "symbol", "ticker", "instrument"}},
+        {"contract", &ColumnMap::contract, {"contract", "symbol", "ticker", "instrument", "name"}},
         {"vix", &ColumnMap::vix, {"vix", "volatility", "vixclose"}},
     };
     return table;

@@ -207,6 +207,14 @@ std::vector<Export> exports() {
                                                    1000 + i);
                             }),
                    90, 0.01, "", "newest to oldest"});
+    all.push_back({"stocks of the S&P 500 on Kaggle", "AAL_data.csv",
+                   "date,open,high,low,close,volume,Name\n" +
+                       rows(90, 0.01, 47'000, false,
+                            [](int i, double o, double h, double l, double c) {
+                                return fmt::format("{},{:.2f},{:.2f},{:.2f},{:.2f},{},AAL", day(i), o, h, l,
+                                                   c, 1000 + i);
+                            }),
+                   90, 0.01});
     all.push_back({"Sierra Chart", "ESH24-CME.txt",
                    "Date, Time, Open, High, Low, Last, Volume, NumberOfTrades, BidVolume, AskVolume\n" +
                        rows(90, 0.25, 18'900, false,
