@@ -30,6 +30,7 @@ const std::map<std::string_view, Runner>& runners() {
         {"features", run_features},
         {"volume-profile", run_volume_profile},
         {"backtest", run_backtest},
+        {"report", run_report},
         {"simulate", run_simulate},
         {"devices", run_devices},
         {"verify", run_verify},

@@ -36,6 +36,7 @@ ExitStatus run_inspect(Context& context);
 ExitStatus run_volume_profile(Context& context);
 ExitStatus run_features(Context& context);
 ExitStatus run_backtest(Context& context);
+ExitStatus run_report(Context& context);
 ExitStatus run_simulate(Context& context);
 ExitStatus run_devices(Context& context);
 ExitStatus run_verify(Context& context);

@@ -139,6 +139,23 @@ CommandSpec backtest() {
                       "positions worth half the equity"}}};
 }
 
+CommandSpec report() {
+    return {
+        .name = "report",
+        .positional = "RUN...",
+        .positional_required = true,
+        .brief = "Combine training, walk-forward, search and backtest in one report",
+        .detail =
+            "Takes the folders of runs on the same data, in any order, or folders that contain them, and "
+            "writes one page. Its first line is the verdict of the whole: the strictest evidence decides, "
+            "which is the final part of walk-forward if it was opened, otherwise backtest, search and "
+            "walk-forward, which must all find an edge. A training run alone never shows one. If the stages "
+            "disagree, the verdict says so. docs/combined-report.md describes the rules.",
+        .examples = {{"TRAINING backtest", "every run in TRAINING, and a backtest"},
+                     {"TRAINING/walk_forward_20261121_101500 backtest --output final.html",
+                      "two runs, into a page of another name"}}};
+}
+
 CommandSpec simulate() {
     return {
         .name = "simulate",
@@ -237,10 +254,10 @@ CommandSpec help() {
 } // namespace
 
 const std::vector<CommandSpec>& command_table() {
-    static const std::vector<CommandSpec> table{train(),        walk_forward(), search(),         predict(),
-                                                import_model(), inspect(),      volume_profile(), features(),
-                                                backtest(),     simulate(),     devices(),        verify(),
-                                                doctor(),       completions(),  generate_docs(),  help()};
+    static const std::vector<CommandSpec> table{
+        train(),          walk_forward(), search(),      predict(),       import_model(), inspect(),
+        volume_profile(), features(),     backtest(),    report(),        simulate(),     devices(),
+        verify(),         doctor(),       completions(), generate_docs(), help()};
     return table;
 }
 

@@ -96,14 +96,16 @@ trainer::Verdict verdict_of(const PeriodReturns& periods, const Error* unjudged,
                 .finding = "no order was filled",
                 .details = own.refused > 0   ? "The equity did not cover the margin of the orders."
                            : own.unsized > 0 ? "The sizing rule could not size a position."
-                                             : "Every target position was flat."};
+                                             : "Every target position was flat.",
+                .undecided = true};
     const std::string outcome =
         fmt::format("after costs, the strategy {} {} in {}", own.profit < 0 ? "lost" : "earned",
                     percent_text(std::abs(own.total_return)), length);
     if (!evaluation.skill)
         return {.label = "Too little data",
                 .finding = outcome,
-                .details = "No verdict: " + unjudged->message() + "."};
+                .details = "No verdict: " + unjudged->message() + ".",
+                .undecided = true};
     const Skill& skill = *evaluation.skill;
     std::string details = fmt::format("The deflated Sharpe ratio is {:.1f} % for {}, and {:.1f} % "
                                       "after subtracting its share of the market's return; an edge needs "

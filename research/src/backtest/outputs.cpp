@@ -154,7 +154,9 @@ void write_backtest_files(const BacktestJob& job, BacktestOutcome& outcome) {
     write("trades.csv", trades_csv(outcome));
     write("equity.csv", equity_csv(outcome));
     write("backtest.json", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    write("report.html", trainer::render_report(backtest_report(job, outcome)));
+    trainer::write_report(job.output, backtest_report(job, outcome));
+    for (const char* name : {"report.json", "report.html"})
+        outcome.files.push_back(job.output / name);
 }
 
 } // namespace rekindle::research

@@ -216,7 +216,12 @@ const char* sizing_text(SizingRule::Kind kind) {
 trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcome& outcome) {
     const JudgedBacktest& judged = outcome.judged;
     trainer::ReportData report;
-    report.kind = "backtest";
+    report.kind = trainer::ReportKind::backtest;
+    report.evidence = trainer::Evidence::out_of_sample;
+    report.inputs = {trainer::report_input(outcome.bars)};
+    report.judged = fmt::format("{} from {} to {}", counted(judged.periods.dates.size(), judged.periods.name),
+                                market::format_date(judged.periods.dates.front()),
+                                market::format_date(judged.periods.dates.back()));
     std::string names;
     for (const std::string& path : job.bars.data)
         names += (names.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
@@ -226,13 +231,10 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
     report.program = "rekindle " + version_number();
     report.synthetic = outcome.bars.synthetic;
     report.evaluation = judged.evaluation.evaluation;
-    report.scores_note = fmt::format("{} After costs, over {} from {} to {}. Intervals come from a "
-                                     "stationary bootstrap; a score whose interval contains the baseline "
-                                     "may be chance.",
-                                     judged.evaluation.evaluation.verdict.details,
-                                     counted(judged.periods.dates.size(), judged.periods.name),
-                                     market::format_date(judged.periods.dates.front()),
-                                     market::format_date(judged.periods.dates.back()));
+    report.scores_note =
+        fmt::format("{} After costs, over {}. Intervals come from a stationary bootstrap; a score whose "
+                    "interval contains the baseline may be chance.",
+                    judged.evaluation.evaluation.verdict.details, report.judged);
     report.sections.push_back(
         {.title = "Course",
          .charts = {equity_chart(judged, outcome.currency), drawdown_chart(judged),

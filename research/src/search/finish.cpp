@@ -119,7 +119,7 @@ void finish(const fs::path& folder, const SearchResult& result, SearchOutcome& o
     write_file_atomically(folder / "best.json",
                           config_json(result.search, result.trials[*result.best]).dump(2) + "\n");
     write_file_atomically(folder / "results.json", results_json(result).dump(2) + "\n");
-    trainer::write_report(folder / "report.html", report_of(result, folder));
+    trainer::write_report(folder, report_of(result, folder));
     outcome.report = folder / "report.html";
     outcome.verdict = verdict_of(result.judgment).text();
     outcome.has_edge = has_edge(result.judgment);

@@ -180,7 +180,7 @@ trainer::Verdict verdict_of(const SearchJudgment& judgment) {
     const std::string settings = counted(judgment.trials, "setting");
     if (!judgment.chosen_p)
         return {"Too little to tell", fmt::format("the best of {} cannot be judged", settings),
-                judgment.reasons.empty() ? "" : judgment.reasons.front() + "."};
+                judgment.reasons.empty() ? "" : judgment.reasons.front() + ".", true};
     const std::string details =
         fmt::format("For its timing returns, {} after adjusting for all {} (Romano and Wolf, 2005).",
                     p_text(*judgment.chosen_p), settings);

@@ -220,7 +220,12 @@ trainer::ReportData report_of(const SearchResult& result, const std::filesystem:
     std::string names;
     for (const std::string& path : result.search.config.data)
         names += (names.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
-    report.title = names + ", search";
+    report.kind = trainer::ReportKind::search;
+    report.title = names;
+    report.evidence = trainer::Evidence::out_of_sample;
+    report.inputs = {trainer::report_input(result.data.read.report)};
+    report.judged = fmt::format("{} that {} were scored on", counted(result.judgment.rows, "row"),
+                                counted(result.judgment.trials, "setting"));
     report.run = folder.filename().string();
     report.finished = market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
     report.program = "rekindle " + version_number();

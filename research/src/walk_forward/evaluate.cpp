@@ -69,6 +69,9 @@ trainer::Evaluation evaluate_path(const ForecastRows& rows, std::span<const Bloc
     const trainer::TargetMeaning& meaning = rows.meaning;
     trainer::EvaluationContext context{meaning.text(), static_cast<std::int64_t>(meaning.horizon), seed,
                                        meaning.previous_text()};
+    context.row_noun = "predicted row";
+    context.place = "on rows that the networks were not trained on,";
+    context.caution = "rekindle backtest shows what is left of it after costs.";
     context.training_mean = scored.training_mean;
     context.directional = meaning.is_directional();
     const double share_up = scored.share_up / static_cast<double>(scored.actual.size());

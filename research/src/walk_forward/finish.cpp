@@ -202,7 +202,7 @@ void finish(const fs::path& folder, const JobResult& result, WalkForwardOutcome&
     write_predictions(folder, result);
     write_fold_table(folder / "folds.csv", result);
     write_file_atomically(folder / "results.json", results_json(result, evaluations, shown).dump(2) + "\n");
-    trainer::write_report(folder / "report.html", report_of(result, evaluations, shown, folder));
+    trainer::write_report(folder, report_of(result, evaluations, shown, folder));
     outcome.report = folder / "report.html";
     outcome.verdict = evaluations[shown].verdict.text();
     outcome.has_edge = evaluations[shown].has_edge;

@@ -187,12 +187,30 @@ std::vector<trainer::ReportTable> sharpe_tables(const JobResult& result, std::si
     return {table};
 }
 
+/// "198 rows from 2015-03-06 to 2018-12-21".
+std::string final_text(const JobResult& result) {
+    const RowRange rows = result.plan.final_rows;
+    return fmt::format("{} from {} to {}", counted(rows.size(), "row"), date_of_row(result, rows.begin),
+                       date_of_row(result, rows.end - 1));
+}
+
+/// "396 predicted rows from 2007-02-02 to 2015-02-27".
+std::string judged_text(const JobResult& result, std::size_t path, std::size_t rows, std::string_view noun) {
+    std::vector<std::size_t> scored;
+    for_each_scored(result, path,
+                    [&](const BlockForecasts&, std::size_t, std::size_t row) { scored.push_back(row); });
+    std::string text = counted(rows, noun);
+    if (!scored.empty())
+        text += fmt::format(" from {} to {}", date_of_row(result, scored.front()),
+                            date_of_row(result, scored.back()));
+    return text;
+}
+
 void add_final(trainer::ReportSection& section, const JobResult& result) {
     const RowRange rows = result.plan.final_rows;
     if (rows.size() == 0)
         return;
-    const std::string span = fmt::format("{} from {} to {}", counted(rows.size(), "row"),
-                                         date_of_row(result, rows.begin), date_of_row(result, rows.end - 1));
+    const std::string span = final_text(result);
     if (result.final_blocks.empty())
         section.sentences.push_back(
             result.openings.empty()
@@ -267,7 +285,14 @@ trainer::ReportData report_of(const JobResult& result, std::span<const trainer::
     std::string names;
     for (const std::string& path : result.job.config.data)
         names += (names.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
-    report.kind = "walk-forward report";
+    report.kind = trainer::ReportKind::walk_forward;
+    report.row_noun = "predicted row";
+    report.evidence = result.job.rules.combinatorial() ? trainer::Evidence::cross_validation
+                                                       : trainer::Evidence::out_of_sample;
+    report.inputs = {trainer::report_input(result.data.read.report)};
+    report.judged = judged_text(result, shown, evaluations[shown].rows, report.row_noun);
+    if (!result.final_blocks.empty())
+        report.final_part = {final_text(result), result.final_evaluation, !result.openings.empty()};
     report.title = names;
     report.run = folder.filename().string();
     report.finished = market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";

@@ -175,9 +175,9 @@ Chart outcome_chart(const ReportData& data) {
     const std::size_t rows = std::min(data.predicted.size(), data.actual.size());
     const std::size_t stride = std::max<std::size_t>(1, (rows + max_outcomes - 1) / max_outcomes);
     Series points{.name = stride == 1
-                              ? counted(static_cast<std::int64_t>(rows), "validation row")
+                              ? counted(static_cast<std::int64_t>(rows), data.row_noun)
                               : fmt::format("every {} of {}", ordinal(static_cast<std::int64_t>(stride)),
-                                            counted(static_cast<std::int64_t>(rows), "validation row")),
+                                            counted(static_cast<std::int64_t>(rows), data.row_noun)),
                   .mark = Mark::scatter,
                   .style = 0,
                   .strong = false};
@@ -186,8 +186,8 @@ Chart outcome_chart(const ReportData& data) {
         points.y.push_back(data.actual[i]);
     }
     chart.series.push_back(std::move(points));
-    chart.description =
-        "Each point is one validation row; on the dashed line prediction and outcome are equal.";
+    chart.description = fmt::format(
+        "Each point is one {}; on the dashed line prediction and outcome are equal.", data.row_noun);
     return chart;
 }
 

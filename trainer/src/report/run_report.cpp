@@ -241,6 +241,16 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     report.program = "rekindle " + version_number();
     report.synthetic =
         std::ranges::any_of(run.markets, [](const MarketData& data) { return data.read.report.synthetic; });
+    for (const MarketData& data : run.markets)
+        report.inputs.push_back(report_input(data.read.report));
+    std::ranges::sort(report.inputs, {},
+                      [](const ReportInput& input) { return std::pair(input.instrument, input.hash); });
+    const market::Split& split = run.set.split;
+    report.judged = fmt::format(
+        "{}, {} to {}",
+        counted(static_cast<std::int64_t>(split.validation_end - split.validation_begin), report.row_noun),
+        market::format_date(run.set.matrix.dates[split.validation_begin]),
+        market::format_date(run.set.matrix.dates[split.validation_end - 1]));
     report.target = run.set.meaning.text();
     report.loss_name = loss_name(run.set.meaning.loss);
     report.loss_unit = loss_unit(run.set.meaning);
@@ -264,7 +274,7 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
             fmt::format("The best of {} was selected by its loss on the validation rows, which favors the "
                         "model a little; an edge must be confirmed on later data.",
                         counted(static_cast<std::int64_t>(run.fit.history.size()), "epoch")));
-    write_report(folder.path() / "report.html", report);
+    write_report(folder.path(), report);
     write_training_history(folder.path() / "training_history.png", run.fit.history, report.loss_name);
 }
 

@@ -255,18 +255,16 @@ void judge(Evaluation& evaluation, const std::optional<LinearScores>& linear,
         evaluation.verdict = {
             "Too few rows to tell",
             fmt::format("{}, but at least {} are needed to judge the {}",
-                        counted(static_cast<std::int64_t>(evaluation.rows), "validation row"),
+                        counted(static_cast<std::int64_t>(evaluation.rows), context.row_noun),
                         min_judged_rows, target),
-            ""};
+            "", true};
         return;
     }
     if (evaluation.has_edge)
-        evaluation.verdict = {
-            "An edge",
-            fmt::format("on the validation set the model predicts the {} better than {}", target,
-                        decisive.baseline_name),
-            fmt::format("{}. One validation set is one sample; test the model on data it has never seen.",
-                        describe(decisive))};
+        evaluation.verdict = {"An edge",
+                              fmt::format("{} the model predicts the {} better than {}", context.place,
+                                          target, decisive.baseline_name),
+                              fmt::format("{}. {}", describe(decisive), context.caution)};
     else
         evaluation.verdict = {
             "No edge",

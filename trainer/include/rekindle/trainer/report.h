@@ -1,13 +1,18 @@
 #pragma once
-/// report.html and training_history.png of a run folder. See docs/formats/run-folder-report.md.
+/// report.html, report.json and training_history.png of a run folder. See docs/formats/run-folder-report.md
+/// and docs/formats/report-json.md.
 
+#include <rekindle/market/read_bars.h>
 #include <rekindle/trainer/chart.h>
 #include <rekindle/trainer/progress.h>
 #include <rekindle/trainer/scores.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,19 +47,56 @@ struct ReportSection {
     std::vector<ReportTable> tables;
 };
 
+/// What a report is about, in the order in which a combined report shows them.
+enum class ReportKind { training, walk_forward, search, backtest };
+/// "training", "walk-forward", "search", "backtest".
+std::string_view name_of(ReportKind kind) noexcept;
+/// The command that writes such a report: "train", "walk-forward", "search", "backtest".
+std::string_view command_of(ReportKind kind) noexcept;
+
+/// The bars of one instrument that a run read. Two runs with equal inputs are about the same data.
+struct ReportInput {
+    std::string instrument;         ///< root of its contracts, "ES"; "" if the bars name none
+    std::vector<std::string> files; ///< names without folders
+    std::string hash;               ///< XXH3-128 of the stored bytes, in hexadecimal
+
+    /// "ES (bars.csv)", "bars.csv".
+    std::string text() const;
+};
+ReportInput report_input(const market::ReadReport& read);
+
+/// What the rows are that a verdict rests on, from the weakest evidence to the strongest.
+enum class Evidence {
+    single_split,     ///< the validation rows of one split by time
+    cross_validation, ///< rows that lie before some of the training rows
+    out_of_sample,    ///< rows after the training rows of many models, or trades on such rows
+};
+
+/// The verdict on the final part of walk-forward.
+struct FinalPart {
+    std::string rows; ///< "199 rows, 2015-03-06 to 2018-12-28"
+    Evaluation evaluation;
+    bool opened_before = false; ///< by another run, so choices may have been made on it
+};
+
 /// The contents of the report. Empty parts are omitted from the page.
 struct ReportData {
-    std::string kind = "training report"; ///< above the title, after "Rekindle"
-    std::string title;                    ///< "S&P 500, weekly sessions"
-    std::string run;                      ///< name of the run folder
-    std::string finished;                 ///< "2025-03-01 12:00:05 UTC"
-    std::string program;                  ///< "rekindle 0.1.0"
-    bool synthetic = false;               ///< simulated bars: shown next to the title
-    std::string target;                   ///< "log return of the next session"
-    std::string target_unit;              ///< of predicted and actual as given: "%", "probability"
-    std::string loss_name;                ///< "Huber loss"
-    std::string loss_unit;                ///< "nats"; "" if it has none
-    Evaluation evaluation;                ///< its calibration is in the unit of the target
+    ReportKind kind = ReportKind::training;
+    std::string title;                       ///< "S&P 500, weekly sessions"
+    std::string run;                         ///< name of the run folder
+    std::string finished;                    ///< "2025-03-01 12:00:05 UTC"
+    std::string program;                     ///< "rekindle 0.1.0"
+    bool synthetic = false;                  ///< simulated bars: shown next to the title
+    std::vector<ReportInput> inputs;         ///< one per instrument, sorted by instrument and hash
+    std::string judged;                      ///< "199 validation rows, 2015-03-06 to 2018-12-21"
+    std::string row_noun = "validation row"; ///< a judged row, in the singular
+    Evidence evidence = Evidence::single_split;
+    std::optional<FinalPart> final_part; ///< if walk-forward opened it
+    std::string target;                  ///< "log return of the next session"
+    std::string target_unit;             ///< of predicted and actual as given: "%", "probability"
+    std::string loss_name;               ///< "Huber loss"
+    std::string loss_unit;               ///< "nats"; "" if it has none
+    Evaluation evaluation;               ///< its calibration is in the unit of the target
     std::string scores_note;      ///< text below the scores; "" for the usual text about a validation set
     double calibration_scale = 1; ///< factor from the calibration's unit to target_unit (100 for %)
     std::vector<EpochMetrics> history;
@@ -70,8 +112,14 @@ struct ReportData {
 
 /// The page: complete HTML without external resources or scripts. All text is escaped.
 std::string render_report(const ReportData& data);
-/// render_report, written atomically.
-void write_report(const std::filesystem::path& path, const ReportData& data);
+/// Writes report.html and report.json into a folder, each atomically.
+void write_report(const std::filesystem::path& folder, const ReportData& data);
+
+/// The text of report.json (docs/formats/report-json.md). Figures that are not finite become null.
+std::string report_json(const ReportData& data);
+/// The report in the text of a report.json. Throws Error (usage) if it is not one of this version; figures
+/// that are null become NaN.
+ReportData parse_report_json(std::string_view text);
 
 /// Two panels: losses, and the share of directions predicted correctly. `loss_title`: "Huber loss", with its
 /// unit.

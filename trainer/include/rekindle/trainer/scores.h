@@ -42,7 +42,8 @@ struct CalibrationBin {
 struct Verdict {
     std::string label; ///< "No edge"; empty when it was read from a file, which has the text only
     std::string finding; ///< a clause: "the model does not predict the … better than …"; empty like the label
-    std::string details; ///< sentences: the decisive score, what to keep in mind
+    std::string details;    ///< sentences: the decisive score, what to keep in mind
+    bool undecided = false; ///< there are too few rows, or no trades, to judge
 
     bool empty() const { return label.empty() && details.empty(); }
     /// The whole verdict.
@@ -78,6 +79,10 @@ struct EvaluationContext {
     /// Per row, the share of rises among the training rows of its instrument, which replaces
     /// training_share_up; empty for one instrument.
     std::span<const double> shares_up = {};
+    std::string row_noun = "validation row";     ///< in the singular
+    std::string place = "on the validation set"; ///< which rows an edge was found on
+    /// What to keep in mind about an edge.
+    std::string caution = "One validation set is one sample; test the model on data it has never seen.";
 };
 
 /// Scores: out-of-sample R² against the training mean and the zero return, mean absolute error, direction hit
