@@ -129,8 +129,7 @@ std::string other_stages(std::span<const Judgment> judgments, const Judgment* fi
 /// Why this evidence decides, and what weakens it.
 std::string reasons(std::span<const ReportedRun> runs, bool has_final) {
     if (!has_final)
-        return "Without an opened final part, the backtest, the search and the walk-forward all have to find "
-               "an edge.";
+        return "No final part was opened, so backtest, search and walk-forward all have to find an edge.";
     std::string text = "The final part decides, because the folds before it were never scored on its rows.";
     if (std::ranges::any_of(runs, [](const ReportedRun& run) {
             return run.report.final_part && run.report.final_part->opened_before;

@@ -1,6 +1,7 @@
 /// report.json: one list of fields for each type, which both writes and reads it.
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/report.h>
 
 #include <fmt/format.h>
@@ -337,16 +338,18 @@ struct Reader {
 void check(const Chart& chart) {
     for (const Series& series : chart.series)
         if (series.x.size() != series.y.size() || series.style < 0 || series.style >= style_count)
-            throw usage_error(fmt::format("a series of the chart \"{}\" has {} values of x and {} of y, and "
-                                          "the style {}",
-                                          chart.title, series.x.size(), series.y.size(), series.style))
+            throw usage_error(fmt::format("a series of the chart \"{}\" has {} and {}, and the style {}",
+                                          chart.title, counted(series.x.size(), "value of x", "values of x"),
+                                          counted(series.y.size(), "value of y", "values of y"),
+                                          series.style))
                 .expected("as many values of x as of y, and a style from 0 to 5");
 }
 
 void check(const ReportTable& table) {
     for (const auto& row : table.rows)
         if (row.size() != table.columns.size())
-            throw usage_error(fmt::format("a row of the table \"{}\" has {} cells", table.title, row.size()))
+            throw usage_error(
+                fmt::format("a row of the table \"{}\" has {}", table.title, counted(row.size(), "cell")))
                 .expected(fmt::format("{}, one for each column", table.columns.size()));
 }
 
@@ -362,12 +365,14 @@ void check(const ReportData& data) {
         check(table);
     for (const ReportProfile& profile : data.profiles)
         if (profile.prices.empty() || profile.prices.size() != profile.volumes.size())
-            throw usage_error(fmt::format("the profile \"{}\" has {} prices and {} volumes", profile.label,
-                                          profile.prices.size(), profile.volumes.size()))
+            throw usage_error(fmt::format("the profile \"{}\" has {} and {}", profile.label,
+                                          counted(profile.prices.size(), "price"),
+                                          counted(profile.volumes.size(), "volume")))
                 .expected("as many prices as volumes, at least one");
     if (data.predicted.size() != data.actual.size())
-        throw usage_error(fmt::format("there are {} predictions and {} outcomes", data.predicted.size(),
-                                      data.actual.size()))
+        throw usage_error(fmt::format("the report has {} and {}",
+                                      counted(data.predicted.size(), "prediction"),
+                                      counted(data.actual.size(), "outcome")))
             .expected("as many predictions as outcomes");
 }
 

@@ -247,7 +247,7 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
                       [](const ReportInput& input) { return std::pair(input.instrument, input.hash); });
     const market::Split& split = run.set.split;
     report.judged = fmt::format(
-        "{}, {} to {}",
+        "{} from {} to {}",
         counted(static_cast<std::int64_t>(split.validation_end - split.validation_begin), report.row_noun),
         market::format_date(run.set.matrix.dates[split.validation_begin]),
         market::format_date(run.set.matrix.dates[split.validation_end - 1]));

@@ -74,7 +74,7 @@ enum class Evidence {
 
 /// The verdict on the final part of walk-forward.
 struct FinalPart {
-    std::string rows; ///< "199 rows, 2015-03-06 to 2018-12-28"
+    std::string rows; ///< "199 rows from 2015-03-06 to 2018-12-28"
     Evaluation evaluation;
     bool opened_before = false; ///< by another run, so choices may have been made on it
 };
@@ -88,7 +88,7 @@ struct ReportData {
     std::string program;                     ///< "rekindle 0.1.0"
     bool synthetic = false;                  ///< simulated bars: shown next to the title
     std::vector<ReportInput> inputs;         ///< one per instrument, sorted by instrument and hash
-    std::string judged;                      ///< "199 validation rows, 2015-03-06 to 2018-12-21"
+    std::string judged;                      ///< "199 validation rows from 2015-03-06 to 2018-12-21"
     std::string row_noun = "validation row"; ///< a judged row, in the singular
     Evidence evidence = Evidence::single_split;
     std::optional<FinalPart> final_part; ///< if walk-forward opened it
