@@ -220,12 +220,11 @@ void add_final(trainer::ReportSection& section, const JobResult& result) {
                 : fmt::format("The final part ({}) was opened on {} by {}, so it is no longer untouched.",
                               span, result.openings.front().opened, result.openings.front().folder));
     else
-        section.sentences.push_back(fmt::format(
-            "The final part ({}) was opened{}. {}", span,
-            result.openings.empty()
-                ? ""
-                : fmt::format(", {} after it was first opened", counted(result.openings.size(), "time")),
-            result.final_evaluation.verdict.text()));
+        section.sentences.push_back(
+            fmt::format("The final part ({}) was opened{}.", span,
+                        result.openings.empty()
+                            ? ""
+                            : fmt::format(", after {}", counted(result.openings.size(), "earlier opening"))));
 }
 
 trainer::ReportSection walk_section(const JobResult& result, std::size_t path) {

@@ -98,5 +98,13 @@ TEST(Report, NamesItsKind) {
     }
 }
 
+TEST(Report, ShowsTheFinalPartBeforeTheOtherSections) {
+    const std::string html = render_report(full_report());
+    const std::size_t at = html.find("<h2>Final part: 100 rows</h2>");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_LT(html.find("No edge</p>", at), html.find("<h2>Section</h2>"));
+    EXPECT_THAT(html, HasSubstr("<p class=\"small\">Squared error reduction 0.31 %.</p>"));
+}
+
 } // namespace
 } // namespace rekindle::trainer

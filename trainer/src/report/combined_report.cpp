@@ -46,16 +46,6 @@ void stage_table(Page& page, const CombinedReport& combined) {
     page.raw("</tbody></table></div>\n");
 }
 
-/// The details of a verdict as a paragraph of its own, which begins with a capital letter.
-void verdict_details(Page& page, const Verdict& verdict) {
-    std::string text = verdict.finding.empty() ? "" : verdict.details;
-    if (text.empty())
-        return; // without a finding, the details were the headline
-    if (text[0] >= 'a' && text[0] <= 'z')
-        text[0] = static_cast<char>(text[0] - 'a' + 'A');
-    page.paragraph(text, "small");
-}
-
 ReportTable score_table(const ReportData& data) {
     ReportTable table{"Scores", {"score", "value", "95 % interval", "baseline", ""}};
     for (const Score& score : data.evaluation.scores)
@@ -114,11 +104,11 @@ void stage_section(Page& page, const ReportStage& stage) {
     const ReportData& data = stage.report;
     page.open_section(title_of(data.kind));
     page.verdict(data.evaluation.verdict, data.evaluation.has_edge, "finding");
-    verdict_details(page, data.evaluation.verdict);
+    page.verdict_details(data.evaluation.verdict);
     if (data.final_part) {
         page.heading("Final part: " + data.final_part->rows);
         page.verdict(data.final_part->evaluation.verdict, data.final_part->evaluation.has_edge, "finding");
-        verdict_details(page, data.final_part->evaluation.verdict);
+        page.verdict_details(data.final_part->evaluation.verdict);
     }
     page.warnings(data.warnings);
     const StageContents contents = contents_of(data);

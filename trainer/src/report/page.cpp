@@ -124,6 +124,15 @@ void Page::verdict(const Verdict& verdict, bool has_edge, std::string_view headi
                         heading, escaped(verdict.headline()));
 }
 
+void Page::verdict_details(const Verdict& verdict) {
+    std::string text = verdict.finding.empty() ? "" : verdict.details;
+    if (text.empty())
+        return;
+    if (text[0] >= 'a' && text[0] <= 'z')
+        text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    paragraph(text, "small");
+}
+
 void Page::score_cards(std::span<const Score> scores) {
     if (scores.empty())
         return;

@@ -28,6 +28,8 @@ class Page {
     void header(std::string_view eyebrow, std::string_view title, bool synthetic, std::string_view meta);
     /// The label with its symbol, and the verdict as a sentence. `heading` is the class of the sentence.
     void verdict(const Verdict& verdict, bool has_edge, std::string_view heading = "headline");
+    /// The details of a verdict as a paragraph, unless they are its headline already.
+    void verdict_details(const Verdict& verdict);
     /// One card per score.
     void score_cards(std::span<const Score> scores);
     void paragraph(std::string_view text, std::string_view style = {});

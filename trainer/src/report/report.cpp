@@ -37,6 +37,15 @@ void first_screen(Page& page, const ReportData& data) {
     page.warnings(data.warnings);
 }
 
+void final_part(Page& page, const ReportData& data) {
+    if (!data.final_part)
+        return;
+    page.open_section("Final part: " + data.final_part->rows);
+    page.verdict(data.final_part->evaluation.verdict, data.final_part->evaluation.has_edge, "finding");
+    page.verdict_details(data.final_part->evaluation.verdict);
+    page.close_section();
+}
+
 void sections(Page& page, const ReportData& data) {
     for (const ReportSection& section : data.sections) {
         page.open_section(section.title);
@@ -116,6 +125,7 @@ ReportInput report_input(const market::ReadReport& read) {
 std::string render_report(const ReportData& data) {
     Page page(data.title + " \u2013 " + data.run);
     first_screen(page, data);
+    final_part(page, data);
     if (const std::vector<Chart> charts = training_charts(data); !charts.empty()) {
         page.open_section("Training");
         page.charts(charts);
