@@ -45,7 +45,8 @@ std::string writing_command(ReportKind kind, const fs::path& folder) {
     const std::string name = shell_word(folder.string());
     return kind == ReportKind::backtest
                ? fmt::format("rekindle backtest with its data, its signals and --output {}", name)
-               : fmt::format("rekindle {} --resume-from-checkpoint {}", trainer::command_of(kind), name);
+               : fmt::format("rekindle {} --resume-from-checkpoint {}{}", trainer::command_of(kind), name,
+                             is_there(folder / "final.json") ? " --final" : "");
 }
 
 ReportedRun read_run(const fs::path& folder, ReportKind kind) {

@@ -284,6 +284,7 @@ trainer::ReportData report_of(const JobResult& result, std::span<const trainer::
     std::string names;
     for (const std::string& path : result.job.config.data)
         names += (names.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
+    report.run = folder.filename().string();
     report.kind = trainer::ReportKind::walk_forward;
     report.row_noun = "predicted row";
     report.evidence = result.job.rules.combinatorial() ? trainer::Evidence::cross_validation
@@ -291,9 +292,11 @@ trainer::ReportData report_of(const JobResult& result, std::span<const trainer::
     report.inputs = {trainer::report_input(result.data.read.report)};
     report.judged = judged_text(result, shown, evaluations[shown].rows, report.row_noun);
     if (!result.final_blocks.empty())
-        report.final_part = {final_text(result), result.final_evaluation, !result.openings.empty()};
+        report.final_part = {final_text(result), result.final_evaluation,
+                             std::ranges::any_of(result.openings, [&](const OpenedFinal& opening) {
+                                 return opening.folder != report.run;
+                             })};
     report.title = names;
-    report.run = folder.filename().string();
     report.finished = market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
     report.program = "rekindle " + version_number();
     report.synthetic = result.data.read.report.synthetic;

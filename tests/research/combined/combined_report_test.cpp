@@ -220,6 +220,8 @@ TEST_F(ReadReportsTest, NamesTheCommandThatWritesAReport) {
     EXPECT_THAT(error(windows), HasSubstr("report.json: this report has another format"));
     EXPECT_THAT(error(windows),
                 HasSubstr("rekindle walk-forward --resume-from-checkpoint " + windows.string()));
+    write_file_atomically(windows / "final.json", "{}"); // its report is about the final part as well
+    EXPECT_THAT(error(windows), HasSubstr(windows.string() + " --final"));
     fs::remove(windows / "report.json");
     EXPECT_THAT(error(windows), HasSubstr("an earlier version of rekindle wrote this run"));
     fs::remove(windows / "report.html");
