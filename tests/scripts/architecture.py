@@ -17,7 +17,7 @@ def linked(root):
             libraries['pytorch'] = words
         for words in re.findall(r'^target_link_libraries\(rekindle_python PRIVATE([^)]*)\)', text, re.MULTILINE):
             libraries['python'] = words
-    return {name: {word for word in re.findall(r'rekindle::(\w+)', words) if word in libraries}
+    return {name: {word for word in re.findall(r'rekindle::(\w+?)(?:_options)?\b', words) if word in libraries}
             for name, words in libraries.items()}
 
 

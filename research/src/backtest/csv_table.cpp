@@ -61,7 +61,7 @@ std::string_view CsvRow::text(std::string_view column) const {
 
 double CsvRow::number(std::string_view column) const {
     const std::string_view field = text(column);
-    if (field.empty())
+    if (field.empty() || lower_case(field) == "nan")
         return std::numeric_limits<double>::quiet_NaN();
     double value = 0;
     const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), value);

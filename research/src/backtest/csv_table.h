@@ -20,7 +20,7 @@ class CsvRow {
 
     /// The field of a column; "" if the table has no such column.
     std::string_view text(std::string_view column) const;
-    /// A number; NaN for an empty field or a missing column. Throws Error (usage) for any other text.
+    /// A number; NaN for an empty field, "nan", or a missing column. Throws Error (usage) for any other text.
     double number(std::string_view column) const;
     /// An instant in seconds since 1970-01-01T00:00:00Z. Reads YYYY-MM-DDTHH:MM:SSZ, YYYY-MM-DD, a blank
     /// instead of the T, +00:00 instead of the Z, or no zone (raw labels). Throws Error (usage) for any other

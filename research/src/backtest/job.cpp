@@ -33,7 +33,10 @@ Error no_overlap(const std::filesystem::path& file) {
 /// Makes decisions from the predictions, and cuts the series after the bar in which the last prediction
 /// became known.
 Signals from_predictions(const BacktestJob& job, TradedSeries& series) {
-    const auto rows = select_predictions(read_predictions(job.predictions), job.filter);
+    const auto rows =
+        select_predictions(job.signals_csv ? parse_predictions(*job.signals_csv, job.predictions.string())
+                                           : read_predictions(job.predictions),
+                           job.filter);
     const auto end = std::ranges::upper_bound(series.bars, rows.back().known_at, {}, &TradedBar::end);
     series.bars.erase(end, series.bars.end());
     Signals signals;
@@ -54,7 +57,8 @@ Signals from_predictions(const BacktestJob& job, TradedSeries& series) {
 Signals signals_of(const BacktestJob& job, TradedSeries& series) {
     if (!job.predictions.empty())
         return from_predictions(job, series);
-    Signals signals{.decisions = read_positions(job.positions)};
+    Signals signals{.decisions = job.signals_csv ? parse_positions(*job.signals_csv, job.positions.string())
+                                                 : read_positions(job.positions)};
     signals.text = fmt::format("{} from {}", counted(signals.decisions.size(), "position"),
                                job.positions.filename().string());
     return signals;
@@ -63,14 +67,14 @@ Signals signals_of(const BacktestJob& job, TradedSeries& series) {
 /// Reads the bars and divides them into sessions. Includes the bars of an unfinished session.
 void read_series(const BacktestJob& job, const std::filesystem::path& column_file, ThreadPool& pool,
                  trainer::ProgressSink& progress, const CancellationToken& cancellation,
-                 BacktestOutcome& outcome) {
+                 const trainer::BarReader& read_bars, BacktestOutcome& outcome) {
     const auto start = std::chrono::steady_clock::now();
     const auto reading = [&](std::uint64_t done, std::uint64_t total) {
         constexpr double none = std::numeric_limits<double>::quiet_NaN();
         progress.advanced({"Reading bars", done, total, "bytes", none, none, none});
     };
-    const market::ReadResult read = market::read_bars(trainer::read_options(job.bars, column_file), pool,
-                                                      progress, cancellation, reading);
+    const market::ReadResult read =
+        read_bars(trainer::read_options(job.bars, column_file), pool, progress, cancellation, reading);
     if (cancellation.requested())
         throw Error("interrupted; nothing was written", ExitStatus::interrupted);
     const market::SessionRules rules = trainer::session_rules(job.bars);
@@ -101,12 +105,12 @@ void read_series(const BacktestJob& job, const std::filesystem::path& column_fil
 
 BacktestOutcome run_backtest_job(const BacktestJob& job, const std::filesystem::path& column_file,
                                  ThreadPool& pool, trainer::ProgressSink& progress,
-                                 const CancellationToken& cancellation) {
+                                 const CancellationToken& cancellation, const trainer::BarReader& read_bars) {
     if (job.predictions.empty() == job.positions.empty())
         throw usage_error("a backtest needs either predictions or positions")
             .expected("--predictions FILE or --positions FILE");
     BacktestOutcome outcome;
-    read_series(job, column_file, pool, progress, cancellation, outcome);
+    read_series(job, column_file, pool, progress, cancellation, read_bars, outcome);
     const auto start = std::chrono::steady_clock::now();
     Signals signals = signals_of(job, outcome.series);
     const std::vector<TradedBar>& bars = outcome.series.bars;

@@ -10,13 +10,6 @@
 
 namespace rekindle::research {
 
-/// A trial to run: a point of the search space and a number of epochs.
-struct PlannedTrial {
-    std::uint64_t number = 0;
-    std::int64_t rung = 0;
-    std::int64_t epochs = 0;
-};
-
 /// Hands out trials in groups and records their scores. The groups depend only on the rules and the scores of
 /// earlier groups, so an interrupted search continues as if it had not been interrupted.
 ///

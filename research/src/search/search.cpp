@@ -1,5 +1,6 @@
 #include "job_config.h"
 #include "on_device.h"
+#include "search/quiet_progress.h"
 #include "search/search_job.h"
 #include "search/trial_store.h"
 #include "search/trial_trainer.h"
@@ -7,6 +8,7 @@
 
 #include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/trainer/settings.h>
 
@@ -43,33 +45,6 @@ StoredSearch continued(const SearchOptions& options, StoredSearch search) {
     return search;
 }
 
-std::vector<Dimension> dimensions_of(const SearchRules& rules) {
-    if (rules.vary.empty())
-        throw usage_error("no setting varies")
-            .expected("--vary NAME=VALUES, once for each setting")
-            .hint("For example: --vary learning-rate=1e-4..1e-2@log --vary dropout-rate=0|0.2|0.4");
-    std::vector<Dimension> dimensions;
-    for (const std::string& text : rules.vary) {
-        dimensions.push_back(parse_dimension(text));
-        for (std::size_t d = 0; d + 1 < dimensions.size(); ++d)
-            if (dimensions[d].key == dimensions.back().key)
-                throw usage_error(fmt::format("{} varies twice", dimensions.back().key)).at("--vary");
-        if (rules.method == SearchMethod::halving && dimensions.back().key == "epochs")
-            throw usage_error("halving decides the epochs itself")
-                .at("--vary epochs")
-                .hint("Set --min-epochs for its first rung and --epochs for its last rung.");
-    }
-    return dimensions;
-}
-
-/// The number of points to try.
-std::uint64_t trials_of(const SearchRules& rules, const SearchPoints& points) {
-    if (points.count() == 0)
-        return rules.trials;
-    const bool whole_grid = rules.method == SearchMethod::grid && !rules.trials_given;
-    return whole_grid ? points.count() : std::min(rules.trials, points.count());
-}
-
 Objective objective_of(const SearchRules& rules, const std::vector<Dimension>& dimensions) {
     const bool targets_vary = std::ranges::any_of(dimensions, [](const Dimension& dimension) {
         return dimension.key.starts_with("target") || dimension.key == "dead_band" ||
@@ -84,13 +59,6 @@ Objective objective_of(const SearchRules& rules, const std::vector<Dimension>& d
     return targets_vary ? Objective::timing : Objective::loss;
 }
 
-Json settings_of(const std::vector<Dimension>& dimensions, const SearchPoint& point) {
-    Json settings = Json::object();
-    for (std::size_t d = 0; d < dimensions.size(); ++d)
-        settings[dimensions[d].key] = point[d];
-    return settings;
-}
-
 /// The linear model's forecast for each scored row.
 std::vector<double> scored_linear_forecasts(const TrialData& data, ThreadPool& pool) {
     std::vector<double> forecasts(data.scored.row.size());
@@ -103,28 +71,13 @@ std::vector<double> scored_linear_forecasts(const TrialData& data, ThreadPool& p
     return forecasts;
 }
 
-/// Forwards only warnings, so that messages about the data do not repeat for every trial.
-class Quiet final : public trainer::ProgressSink {
-  public:
-    explicit Quiet(trainer::ProgressSink& next) : next_(next) {}
-    void log(LogLevel level, std::string_view message) override {
-        if (level == LogLevel::warning)
-            next_.log(level, message);
-    }
-    void advanced(const trainer::StageProgress&) override {}
-    void stage_ended(std::string_view, double, std::string_view) override {}
-    void epoch_ended(const trainer::EpochMetrics&) override {}
-
-  private:
-    trainer::ProgressSink& next_;
-};
-
 /// One call of search().
 class SearchJob {
   public:
-    SearchJob(SearchOptions options, trainer::ProgressSink& progress, const CancellationToken& cancellation)
+    SearchJob(SearchOptions options, trainer::ProgressSink& progress, const CancellationToken& cancellation,
+              const trainer::BarReader& read_bars)
         : options_(std::move(options)), progress_(progress, LogLevel::warning), quiet_(progress_),
-          cancellation_(cancellation) {}
+          cancellation_(cancellation), read_bars_(read_bars) {}
 
     SearchOutcome run();
 
@@ -133,9 +86,11 @@ class SearchJob {
     void check_data(const trainer::RunFolder& folder);
     /// False if the token asked to stop.
     bool run_trials(TrialStore& store, TrialDataCache& cache);
-    std::vector<Trial> run_group(const std::vector<PlannedTrial>& plan, TrialDataCache& cache,
-                                 TrialTrainer& trial_trainer);
-    void take(const Trial& trial);
+    void run_missing(const std::vector<PlannedTrial>& plan, TrialStore& store, TrialDataCache& cache,
+                     std::optional<TrialTrainer>& trial_trainer);
+    void keep(std::span<const Trial> trials, TrialStore& store);
+    void report_progress();
+    void take(Trial trial);
     double score_of(const Trial& trial) const {
         return objective_ == Objective::timing ? trial.timing_ratio : trial.loss_saved;
     }
@@ -144,14 +99,18 @@ class SearchJob {
 
     SearchOptions options_;
     trainer::RecordedProgress progress_;
-    Quiet quiet_;
+    QuietProgress quiet_;
     const CancellationToken& cancellation_;
+    const trainer::BarReader& read_bars_;
     StoredSearch search_;
     Objective objective_ = Objective::loss;
     std::optional<SearchPoints> points_;
     std::optional<ThreadPool> pool_;
     std::optional<trainer::MarketData> data_;
-    std::vector<Trial> trials_; ///< all trials, on every rung
+    std::vector<Trial> trials_; ///< in the order of the schedule, on every rung
+    /// Finished trials that the schedule has not received yet, by number and rung.
+    std::map<std::pair<std::uint64_t, std::int64_t>, Trial> waiting_;
+    std::uint64_t trained_ = 0; ///< trials of this call
     double best_ = -std::numeric_limits<double>::infinity();
     std::size_t folds_ = 0;
 };
@@ -165,7 +124,8 @@ trainer::RunFolder SearchJob::open_folder() {
                  : trainer::RunFolder::prepare(options_.config.output, search_run);
     folder.lock();
     if (resuming)
-        search_ = continued(options_, read_search(folder.config_path()));
+        search_ =
+            continued(options_, parse_search(read_file(folder.config_path()), folder.config_path().string()));
     return folder;
 }
 
@@ -178,10 +138,10 @@ void SearchJob::check_data(const trainer::RunFolder& folder) {
     search_.data_hash = hash;
 }
 
-void SearchJob::take(const Trial& trial) {
+void SearchJob::take(Trial trial) {
     if (!trial.diverged && score_of(trial) > best_)
         report_best(trial);
-    trials_.push_back(trial);
+    trials_.push_back(std::move(trial));
 }
 
 void SearchJob::report_best(const Trial& trial) {
@@ -193,74 +153,87 @@ void SearchJob::report_best(const Trial& trial) {
                                settings_text(trial.settings)));
 }
 
-std::vector<Trial> SearchJob::run_group(const std::vector<PlannedTrial>& plan, TrialDataCache& cache,
-                                        TrialTrainer& trial_trainer) {
-    std::vector<ReadyTrial> ready;
-    const bool halving = search_.rules.method == SearchMethod::halving;
-    for (const PlannedTrial& trial : plan) {
-        Json settings = settings_of(points_->dimensions(), points_->at(trial.number));
-        trainer::TrainConfig config =
-            config_of(search_, settings, halving ? std::optional(trial.epochs) : std::nullopt);
-        auto data = cache.get(settings);
-        ready.push_back({trial, std::move(settings), std::move(config), std::move(data)});
-    }
+void SearchJob::report_progress() {
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    const std::uint64_t finished = trials_.size();
-    const auto report = [&](std::uint64_t) {
-        progress_.advanced({.stage = "Searching",
-                            .done = finished,
-                            .total = halving ? 0 : trials_of(search_.rules, *points_),
-                            .unit = "trials",
-                            .loss = none,
-                            .validation_loss = none,
-                            .learning_rate = none});
-    };
-    report(0);
-    return on_device([&] { return trial_trainer.run(ready, report, cancellation_); });
+    const bool halving = search_.rules.method == SearchMethod::halving;
+    progress_.advanced({.stage = "Searching",
+                        .done = trials_.size() + waiting_.size(),
+                        .total = halving ? 0 : trials_of(search_.rules, *points_),
+                        .unit = "trials",
+                        .loss = none,
+                        .validation_loss = none,
+                        .learning_rate = none});
+}
+
+void SearchJob::keep(std::span<const Trial> trials, TrialStore& store) {
+    if (trials.empty())
+        return;
+    store.add(trials);
+    trained_ += trials.size();
+    for (const Trial& trial : trials)
+        waiting_.insert_or_assign({trial.number, trial.rung}, trial);
+    report_progress();
+}
+
+void SearchJob::run_missing(const std::vector<PlannedTrial>& plan, TrialStore& store, TrialDataCache& cache,
+                            std::optional<TrialTrainer>& trial_trainer) {
+    std::vector<PlannedTrial> missing;
+    for (const PlannedTrial& trial : plan)
+        if (!waiting_.contains({trial.number, trial.rung}))
+            missing.push_back(trial);
+    if (missing.empty() || cancellation_.requested())
+        return;
+    report_progress();
+    if (!trial_trainer) {
+        options_.remote->run(text_of(search_), missing,
+                             [&](std::span<const Trial> trials) { keep(trials, store); });
+        return;
+    }
+    const auto ready = ready_trials(search_, *points_, missing, cache);
+    keep(on_device([&] {
+             return trial_trainer->run(
+                 ready, [&](std::uint64_t) { report_progress(); }, cancellation_);
+         }),
+         store);
 }
 
 bool SearchJob::run_trials(TrialStore& store, TrialDataCache& cache) {
     const auto start = Steady::now();
     const std::uint64_t count = trials_of(search_.rules, *points_);
     Schedule schedule(search_.rules, search_.config.epochs, count);
-    TrialTrainer trial_trainer(search_.config, count, *pool_, progress_);
-    std::map<std::pair<std::uint64_t, std::int64_t>, Trial> known;
+    std::optional<TrialTrainer> trial_trainer;
+    if (options_.remote == nullptr)
+        trial_trainer.emplace(search_.config, count, *pool_, progress_);
     for (Trial& trial : store.trials())
-        known.try_emplace({trial.number, trial.rung}, std::move(trial));
-    if (!known.empty())
-        progress_.info(fmt::format("{} already finished", counted(known.size(), "trial is", "trials are")));
-    std::uint64_t trained = 0;
+        waiting_.try_emplace({trial.number, trial.rung}, std::move(trial));
+    if (!waiting_.empty())
+        progress_.info(
+            fmt::format("{} already finished", counted(waiting_.size(), "trial is", "trials are")));
     for (;;) {
-        const std::vector<PlannedTrial> group = schedule.next(trial_trainer.group_size());
+        constexpr std::size_t remote_group = 4096;
+        const std::vector<PlannedTrial> group =
+            schedule.next(trial_trainer ? trial_trainer->group_size() : remote_group);
         if (group.empty())
             break;
-        std::vector<PlannedTrial> missing;
-        for (const PlannedTrial& trial : group)
-            if (!known.contains({trial.number, trial.rung}))
-                missing.push_back(trial);
-        std::vector<Trial> finished;
-        if (!missing.empty()) {
-            finished = cancellation_.requested() ? finished : run_group(missing, cache, trial_trainer);
-            if (finished.empty())
-                return false;
-            store.add(finished);
-            trained += finished.size();
-        }
+        run_missing(group, store, cache, trial_trainer);
+        const auto finished = [&](const PlannedTrial& trial) {
+            return waiting_.contains({trial.number, trial.rung});
+        };
+        if (!std::ranges::all_of(group, finished))
+            return false;
         for (const PlannedTrial& trial : group) {
-            const auto found = known.find({trial.number, trial.rung});
-            const auto own = std::ranges::find_if(
-                finished, [&](const Trial& t) { return t.number == trial.number && t.rung == trial.rung; });
-            const Trial& result = found != known.end() ? found->second : *own;
+            auto found = waiting_.extract({trial.number, trial.rung});
+            Trial& result = found.mapped();
             schedule.finish(trial,
                             result.diverged ? std::numeric_limits<double>::quiet_NaN() : score_of(result));
-            take(result);
+            take(std::move(result));
         }
     }
     const double seconds = seconds_since(start);
     progress_.stage_ended("Searching", seconds,
-                          fmt::format("{} of {} in this call, {:.3g} trials/s", counted(trained, "trial"),
+                          fmt::format("{} of {} in this call, {:.3g} trials/s", counted(trained_, "trial"),
                                       with_thousands(static_cast<std::int64_t>(trials_.size())),
-                                      static_cast<double>(trained) / std::max(1e-9, seconds)));
+                                      static_cast<double>(trained_) / std::max(1e-9, seconds)));
     return true;
 }
 
@@ -299,12 +272,12 @@ SearchOutcome SearchJob::run() {
     objective_ = objective_of(search_.rules, dimensions);
     points_.emplace(std::move(dimensions), search_.rules.method, static_cast<std::uint64_t>(config.seed));
     pool_.emplace(static_cast<std::size_t>(config.threads));
-    data_.emplace(
-        trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_, cancellation_));
+    data_.emplace(trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_,
+                                            cancellation_, trainer::LastSession::when_complete, read_bars_));
     check_data(folder);
     TrialDataCache cache(search_, *data_, *pool_, quiet_);
     cache.get(settings_of(points_->dimensions(), points_->at(0))); // throws if there are too few rows
-    write_search(folder, search_);
+    write_file_atomically(folder.config_path(), text_of(search_));
     if (options_.config.resume_from_checkpoint.empty())
         folder.publish();
     progress_.info(fmt::format("{} of {}; the results go into {}",
@@ -315,12 +288,13 @@ SearchOutcome SearchJob::run() {
     outcome.folder = folder.path();
     TrialStore store(folder.path() / "search.sqlite");
     outcome.interrupted = !run_trials(store, cache);
-    outcome.trials = trials_.size();
+    outcome.trials = trials_.size() + waiting_.size();
     if (!outcome.interrupted) {
-        const std::vector<Trial> last = last_trials(trials_);
+        std::vector<Trial> last = last_trials(trials_);
         SearchResult found = result(cache, last);
         found.seconds = seconds_since(start);
         finish(folder.path(), found, outcome);
+        outcome.settings = std::move(last);
     }
     outcome.seconds = seconds_since(start);
     return outcome;
@@ -329,8 +303,8 @@ SearchOutcome SearchJob::run() {
 } // namespace
 
 SearchOutcome search(SearchOptions options, trainer::ProgressSink& progress,
-                     const CancellationToken& cancellation) {
-    return SearchJob(std::move(options), progress, cancellation).run();
+                     const CancellationToken& cancellation, const trainer::BarReader& read_bars) {
+    return SearchJob(std::move(options), progress, cancellation, read_bars).run();
 }
 
 } // namespace rekindle::research

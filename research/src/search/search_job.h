@@ -30,9 +30,17 @@ struct StoredSearch {
     SearchRules rules;
     std::string data_hash; ///< of the bars
 };
-void write_search(const trainer::RunFolder& folder, const StoredSearch& search);
-/// Throws Error (usage) that names the file and the mistake.
-StoredSearch read_search(const std::filesystem::path& path);
+/// The text of search.json.
+std::string text_of(const StoredSearch& search);
+/// Throws Error (usage) that names `where` and the mistake.
+StoredSearch parse_search(const std::string& text, const std::string& where);
+
+/// The settings that vary. Throws Error (usage) if none does, one varies twice, or one must not vary.
+std::vector<Dimension> dimensions_of(const SearchRules& rules);
+/// The number of points to try.
+std::uint64_t trials_of(const SearchRules& rules, const SearchPoints& points);
+/// The settings of a point.
+nlohmann::ordered_json settings_of(const std::vector<Dimension>& dimensions, const SearchPoint& point);
 
 /// The rows and folds that all trials with the same features, scaling, target and window share.
 struct TrialData {

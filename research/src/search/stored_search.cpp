@@ -2,7 +2,6 @@
 #include "walk_forward/run_store.h"
 
 #include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
@@ -53,7 +52,7 @@ Objective objective_from_string(const std::string& name) {
     return named_in(objectives, name);
 }
 
-void write_search(const trainer::RunFolder& folder, const StoredSearch& search) {
+std::string text_of(const StoredSearch& search) {
     Json config;
     to_json(config, search.config);
     const SearchRules& rules = search.rules;
@@ -68,13 +67,13 @@ void write_search(const trainer::RunFolder& folder, const StoredSearch& search) 
                     {"folds", rules_json(rules.folds)},
                     {"data_hash", search.data_hash},
                     {"config", config}};
-    write_file_atomically(folder.config_path(), json.dump(2) + "\n");
+    return json.dump(2) + "\n";
 }
 
-StoredSearch read_search(const std::filesystem::path& path) {
+StoredSearch parse_search(const std::string& text, const std::string& where) {
     StoredSearch search;
     try {
-        const Json json = Json::parse(read_file(path));
+        const Json json = Json::parse(text);
         if (json.at("format").get<int>() != search_format)
             throw usage_error(fmt::format("the search has format {}", json.at("format").dump()))
                 .expected(std::to_string(search_format));
@@ -89,9 +88,9 @@ StoredSearch read_search(const std::filesystem::path& path) {
         search.data_hash = json.at("data_hash");
         trainer::update_from_json(json.at("config"), search.config);
     } catch (const nlohmann::json::exception& error) {
-        throw usage_error(fmt::format("the search cannot be read: {}", error.what())).at(path.string());
+        throw usage_error(fmt::format("the search cannot be read: {}", error.what())).at(where);
     } catch (Error& error) {
-        throw error.at(path.string());
+        throw error.at(where);
     }
     return search;
 }

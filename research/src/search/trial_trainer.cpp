@@ -103,6 +103,20 @@ std::string population_key(const ReadyTrial& trial) {
 
 } // namespace
 
+std::vector<ReadyTrial> ready_trials(const StoredSearch& search, const SearchPoints& points,
+                                     std::span<const PlannedTrial> plan, TrialDataCache& data) {
+    std::vector<ReadyTrial> ready;
+    const bool halving = search.rules.method == SearchMethod::halving;
+    for (const PlannedTrial& trial : plan) {
+        Json settings = settings_of(points.dimensions(), points.at(trial.number));
+        trainer::TrainConfig config =
+            config_of(search, settings, halving ? std::optional(trial.epochs) : std::nullopt);
+        auto rows = data.get(settings);
+        ready.push_back({trial, std::move(settings), std::move(config), std::move(rows)});
+    }
+    return ready;
+}
+
 TrialTrainer::TrialTrainer(const trainer::TrainConfig& config, std::uint64_t total, ThreadPool& pool,
                            trainer::ProgressSink& progress)
     : config_(config), total_(total), pool_(pool), progress_(progress), group_(pool.size()) {

@@ -22,6 +22,10 @@ struct ReadyTrial {
     std::shared_ptr<const TrialData> data;
 };
 
+/// The trials with their settings and data. Throws Error (usage) if settings leave too few rows.
+std::vector<ReadyTrial> ready_trials(const StoredSearch& search, const SearchPoints& points,
+                                     std::span<const PlannedTrial> plan, TrialDataCache& data);
+
 class TrialTrainer {
   public:
     /// `total` is the number of trials in the search, by which --device auto chooses the faster device.

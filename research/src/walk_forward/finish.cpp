@@ -51,7 +51,7 @@ void write_fold_table(const fs::path& path, const JobResult& result) {
     write_file_atomically(path, text);
 }
 
-void write_predictions(const fs::path& folder, const JobResult& result) {
+trainer::PredictionTable predictions_of(const JobResult& result) {
     const trainer::TrainConfig& config = result.job.config;
     std::vector<std::uint64_t> seeds;
     for (std::int64_t n = 0; n < config.population; ++n)
@@ -69,8 +69,7 @@ void write_predictions(const fs::path& folder, const JobResult& result) {
     add_predictions(
         result.rows, result.final_blocks, seeds, instrument, std::numeric_limits<std::int64_t>::max(),
         [](const BlockForecasts&) { return std::string("final"); }, table);
-    trainer::write_predictions_csv(folder / "predictions.csv", table);
-    trainer::write_predictions_parquet(folder / "predictions.parquet", table);
+    return table;
 }
 
 Json results_json(const JobResult& result, std::span<const trainer::Evaluation> evaluations,
@@ -199,7 +198,9 @@ void finish(const fs::path& folder, const JobResult& result, WalkForwardOutcome&
         evaluations.push_back(evaluate_path(result.rows, result.forecasts.blocks, path, known_until(result),
                                             static_cast<std::uint64_t>(result.job.config.seed)));
     const std::size_t shown = median_path(evaluations);
-    write_predictions(folder, result);
+    outcome.predictions = predictions_of(result);
+    trainer::write_predictions_csv(folder / "predictions.csv", outcome.predictions);
+    trainer::write_predictions_parquet(folder / "predictions.parquet", outcome.predictions);
     write_fold_table(folder / "folds.csv", result);
     write_file_atomically(folder / "results.json", results_json(result, evaluations, shown).dump(2) + "\n");
     trainer::write_report(folder, report_of(result, evaluations, shown, folder));

@@ -71,8 +71,10 @@ std::string final_hash_of(const ForecastRows& rows, RowRange range) {
 /// One call of walk_forward().
 class Job {
   public:
-    Job(WalkForwardOptions options, trainer::ProgressSink& progress, const CancellationToken& cancellation)
-        : options_(std::move(options)), progress_(progress), cancellation_(cancellation) {}
+    Job(WalkForwardOptions options, trainer::ProgressSink& progress, const CancellationToken& cancellation,
+        const trainer::BarReader& read_bars)
+        : options_(std::move(options)), progress_(progress), cancellation_(cancellation),
+          read_bars_(read_bars) {}
 
     WalkForwardOutcome run();
 
@@ -90,6 +92,7 @@ class Job {
     WalkForwardOptions options_;
     trainer::RecordedProgress progress_;
     const CancellationToken& cancellation_;
+    const trainer::BarReader& read_bars_;
     StoredJob job_;
     FoldPlan plan_;
     std::optional<trainer::DeviceChoice> devices_;
@@ -203,8 +206,8 @@ WalkForwardOutcome Job::run() {
     spread.population = std::max<std::int64_t>(2, config.population); // folds can be spread over devices
     devices_.emplace(spread, progress_);
     pool_.emplace(static_cast<std::size_t>(config.threads));
-    data_.emplace(
-        trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_, cancellation_));
+    data_.emplace(trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_,
+                                            cancellation_, trainer::LastSession::when_complete, read_bars_));
     trainer::note_unused_vix(config, data_->read.report, progress_);
     const ForecastRows rows =
         label_rows(config, *data_, *pool_, progress_, trainer::workspace_of(config, folder.path()));
@@ -238,8 +241,8 @@ WalkForwardOutcome Job::run() {
 } // namespace
 
 WalkForwardOutcome walk_forward(WalkForwardOptions options, trainer::ProgressSink& progress,
-                                const CancellationToken& cancellation) {
-    return Job(std::move(options), progress, cancellation).run();
+                                const CancellationToken& cancellation, const trainer::BarReader& read_bars) {
+    return Job(std::move(options), progress, cancellation, read_bars).run();
 }
 
 } // namespace rekindle::research

@@ -5,7 +5,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <functional>
+#include <limits>
+#include <string_view>
 
 namespace rekindle::market {
 namespace {
@@ -178,6 +181,20 @@ TEST(Arrow, AStreamThatFailsSaysWhy) {
         EXPECT_THAT(error.render(), HasSubstr("the query failed"));
     }
     EXPECT_EQ(releases, 1);
+}
+
+TEST(Arrow, OnlyTheNamedColumnsAreWritten) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<ArrowColumn> columns;
+    columns.push_back(fixed_column<std::int64_t>("Known_At", "tss:UTC", {march_first, march_first + 60}));
+    columns.push_back(fixed_column<double>("open", "g", {1, 2}));
+    columns.push_back(fixed_column<double>("prediction", "g", {-1.5e-05, nan}));
+    ArrowRecord record(std::move(columns), 2);
+    const ArrowTable table = ArrowTable::read(record.schema(), record.array());
+    constexpr std::array<std::string_view, 3> names{"known_at", "prediction", "missing"};
+    EXPECT_EQ(csv_of(table, names), "Known_At,open,prediction\n"
+                                    "2024-03-01 14:31:00Z,,-1.5e-05\n"
+                                    "2024-03-01 14:32:00Z,,nan\n");
 }
 
 TEST(Arrow, APathOfATableInMemoryIsNotAFile) {

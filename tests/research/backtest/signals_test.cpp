@@ -173,7 +173,7 @@ TEST(Predictions, DecideTheSameOnTruncatedData) {
 TEST(Positions, AreReadWithTheirOrders) {
     const auto decisions = parse_positions("known_at,position,limit,stop,stop_loss,take_profit,comment\n"
                                            "1970-01-01T01:00:00Z,2,99.5,,98,105,x\n"
-                                           "1970-01-01T02:00:00Z,-1.5,,101,,,\n"
+                                           "1970-01-01T02:00:00Z,-1.5,nan,101,NaN,,\n"
                                            "1970-01-01T03:00:00Z,0,,,,,\n",
                                            "p.csv");
     ASSERT_EQ(decisions.size(), 3u);

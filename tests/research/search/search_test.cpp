@@ -13,9 +13,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <sstream>
 #include <sys/wait.h>
 #include <temporary_folder.h>
@@ -63,6 +66,29 @@ class StopSearch final : public trainer::ProgressSink {
   private:
     CancellationToken& token_;
     int left_;
+};
+
+/// Runs trials in a worker, in groups of three and the last group first. Loses the results of the second
+/// group of every call and stops, like a host that goes away.
+class BackwardTrials final : public RemoteTrials {
+  public:
+    explicit BackwardTrials(bool loses_a_group) : loses_a_group_(loses_a_group) {}
+
+    void run(const std::string& description, std::span<const PlannedTrial> trials,
+             const std::function<void(std::span<const Trial>)>& finished) override {
+        trainer::NullProgressSink progress;
+        TrialWorker worker(description, 1, "cpu", progress, CancellationToken());
+        constexpr std::size_t group = 3;
+        for (std::size_t end = trials.size(), groups = 1; end > 0; end -= std::min(group, end), ++groups) {
+            if (loses_a_group_ && groups == 2)
+                return;
+            const std::size_t begin = end - std::min(group, end);
+            finished(worker.run(trials.subspan(begin, end - begin), progress, CancellationToken()));
+        }
+    }
+
+  private:
+    bool loses_a_group_;
 };
 
 class SearchTest : public ::testing::Test {
@@ -209,6 +235,44 @@ TEST_F(SearchTest, MoreTrialsContinueASearch) {
     EXPECT_EQ(table_of(folder), table_of(run(whole).folder));
     more.rules.trials = 3;
     EXPECT_THAT(refusal(more), HasSubstr("cannot go back to 3"));
+}
+
+TEST_F(SearchTest, WorkersGiveTheSameResults) {
+    for (const SearchMethod method : {SearchMethod::sobol, SearchMethod::halving}) {
+        SearchOptions here = options();
+        here.rules.method = method;
+        here.config.epochs = 3;
+        const SearchOutcome expected = run(here);
+        SearchOptions there = here;
+        there.config.output = (folder_ / "there").string();
+        BackwardTrials lossy(true), complete(false);
+        there.remote = &lossy;
+        const SearchOutcome half = run(there);
+        EXPECT_TRUE(half.interrupted);
+        EXPECT_EQ(half.trials, 3U); // the group that arrived
+        SearchOptions rest = resumed(half.folder);
+        rest.remote = &complete;
+        const SearchOutcome whole = run(rest);
+        EXPECT_EQ(table_of(whole.folder), table_of(expected.folder));
+        EXPECT_EQ(results_of(whole.folder), results_of(expected.folder));
+        ASSERT_EQ(whole.settings.size(), 12U);
+        EXPECT_EQ(whole.settings.front().settings, expected.settings.front().settings);
+        EXPECT_EQ(whole.settings.front().timing, expected.settings.front().timing);
+    }
+}
+
+TEST_F(SearchTest, AWorkerRefusesOtherBars) {
+    const SearchOutcome outcome = run(options());
+    const std::string description = read_file(outcome.folder / "search.json");
+    write_days(folder_ / "days.csv", 300);
+    trainer::NullProgressSink progress;
+    try {
+        const TrialWorker worker(description, 1, "cpu", progress, CancellationToken());
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.render(), HasSubstr("not those of the search"));
+    }
+    EXPECT_THROW(TrialWorker("{}", 1, "cpu", progress, CancellationToken()), Error);
 }
 
 TEST_F(SearchTest, FeaturesTargetsAndWindowsVary) {

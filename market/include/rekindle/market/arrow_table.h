@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,5 +47,10 @@ class ArrowTable {
     explicit ArrowTable(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
     std::shared_ptr<const Content> content_;
 };
+
+/// The table as CSV with a header, in the form in which read_bars() reads tables. Only the columns with one
+/// of these names, in lower case, are filled in; the others stay empty. A null is an empty field; NaN is
+/// "nan".
+std::string csv_of(const ArrowTable& table, std::span<const std::string_view> columns);
 
 } // namespace rekindle::market

@@ -3,6 +3,8 @@
 #include "reading/arrow/arrow_content.h"
 #include "reading/table_text.h"
 
+#include <rekindle/base/text.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -100,3 +102,21 @@ std::unique_ptr<reading::TableRows> read_arrow(std::filesystem::path path, Arrow
 }
 
 } // namespace rekindle::market::arrow
+
+namespace rekindle::market {
+
+std::string csv_of(const ArrowTable& table, std::span<const std::string_view> columns) {
+    std::vector<int> used;
+    const std::vector<std::string>& names = table.content().names;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (std::ranges::find(columns, lower_case(names[i])) != columns.end())
+            used.push_back(static_cast<int>(i));
+    Hasher hasher;
+    arrow::ArrowRows rows({}, table, hasher, used);
+    std::string text = rows.header();
+    while (rows.append(text)) {
+    }
+    return text;
+}
+
+} // namespace rekindle::market

@@ -7,6 +7,7 @@
 #include <rekindle/research/performance.h>
 #include <rekindle/research/signals.h>
 #include <rekindle/trainer/config.h>
+#include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/progress.h>
 
 #include <nlohmann/json_fwd.hpp>
@@ -21,9 +22,10 @@ namespace rekindle::research {
 
 /// What the user chose. The instrument's costs or the predictions determine whatever is empty.
 struct BacktestJob {
-    trainer::TrainConfig bars;         ///< the reading options
-    std::filesystem::path predictions; ///< the file; either this or `positions` is set
-    std::filesystem::path positions;   ///< the file
+    trainer::TrainConfig bars;              ///< the reading options
+    std::filesystem::path predictions;      ///< the file; either this or `positions` is set
+    std::filesystem::path positions;        ///< the file
+    std::optional<std::string> signals_csv; ///< the content of that file, if it is not to be read
     PredictionFilter filter;
     PredictionRule rule;
     std::optional<double> center; ///< of the rule; if empty, 0 for returns and 0.5 for probabilities
@@ -55,7 +57,8 @@ struct BacktestOutcome {
 /// bar in which the last prediction became known. Throws Error (usage) for bad input.
 BacktestOutcome run_backtest_job(const BacktestJob& job, const std::filesystem::path& column_file,
                                  ThreadPool& pool, trainer::ProgressSink& progress,
-                                 const CancellationToken& cancellation);
+                                 const CancellationToken& cancellation,
+                                 const trainer::BarReader& read_bars = market::read_bars);
 
 /// All figures, as in backtest.json.
 void to_json(nlohmann::ordered_json& json, const BacktestOutcome& outcome);

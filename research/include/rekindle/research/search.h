@@ -6,13 +6,17 @@
 #include <rekindle/research/search_space.h>
 #include <rekindle/research/walk_forward.h>
 #include <rekindle/trainer/config.h>
+#include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/progress.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +43,13 @@ struct SearchRules {
 /// Throw Error (usage) for an unknown name.
 SearchMethod search_method_from_string(const std::string& name);
 Objective objective_from_string(const std::string& name);
+
+/// A trial to run: a point of the search space and a number of epochs.
+struct PlannedTrial {
+    std::uint64_t number = 0;
+    std::int64_t rung = 0;
+    std::int64_t epochs = 0;
+};
 
 /// One setting, trained on every fold.
 struct Trial {                // NOLINT(bugprone-exception-escape): moving JSON is not declared noexcept
@@ -69,11 +80,45 @@ struct SearchJudgment {
     std::vector<std::string> reasons;        ///< why a figure is missing
 };
 
+/// Runs the trials of a search in other processes, each with a TrialWorker. The search itself still decides
+/// which trials run, and stores them.
+class RemoteTrials {
+  public:
+    virtual ~RemoteTrials() = default;
+    /// Runs all these trials of the search that `description` describes. Calls `finished` on the calling
+    /// thread with each trial once, in any order and as early as possible, because a trial is safe only from
+    /// then on. Returns when all are finished, or earlier if the search's token asks to stop.
+    virtual void run(const std::string& description, std::span<const PlannedTrial> trials,
+                     const std::function<void(std::span<const Trial>)>& finished) = 0;
+};
+
+/// Runs trials of a search that another process conducts. Not thread-safe.
+class TrialWorker {
+  public:
+    /// Reads the bars for the search of this description, which RemoteTrials::run() received. `threads` and
+    /// `device` are those of this process. Throws Error (usage) if the bars are not those of the search.
+    TrialWorker(const std::string& description, std::int64_t threads, const std::string& device,
+                trainer::ProgressSink& progress, const CancellationToken& cancellation,
+                const trainer::BarReader& read_bars = market::read_bars);
+    ~TrialWorker();
+    TrialWorker(TrialWorker&&) noexcept;
+    TrialWorker& operator=(TrialWorker&&) noexcept;
+
+    /// The finished trials in order, the same as those of search(); no trials if the token asked to stop.
+    std::vector<Trial> run(std::span<const PlannedTrial> trials, trainer::ProgressSink& progress,
+                           const CancellationToken& cancellation);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
 struct SearchOptions {
     trainer::TrainConfig config;
     std::set<std::string> given; ///< keys of `config` that the user set
     SearchRules rules;
     std::set<std::string> given_rules;
+    RemoteTrials* remote = nullptr; ///< runs the trials if it is set; outlives the search
 };
 
 struct SearchOutcome {
@@ -83,6 +128,7 @@ struct SearchOutcome {
     std::string verdict;      ///< begins with one plain sentence
     bool has_edge = false;
     std::vector<std::string> lines; ///< the best setting and its figures
+    std::vector<Trial> settings;    ///< each setting's last trial, as in trials.csv
     /// Arguments of walk-forward for the best setting, with the windows that it was chosen on.
     std::vector<std::string> walk_forward;
     double seconds = 0;
@@ -93,6 +139,7 @@ struct SearchOutcome {
 /// number of threads, on interruptions or, up to rounding, on the devices. Throws Error (usage) for bad
 /// input.
 SearchOutcome search(SearchOptions options, trainer::ProgressSink& progress,
-                     const CancellationToken& cancellation);
+                     const CancellationToken& cancellation,
+                     const trainer::BarReader& read_bars = market::read_bars);
 
 } // namespace rekindle::research

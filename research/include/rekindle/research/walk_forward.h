@@ -7,6 +7,7 @@
 #include <rekindle/research/folds.h>
 #include <rekindle/research/network_jobs.h>
 #include <rekindle/trainer/config.h>
+#include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/predictions.h>
 #include <rekindle/trainer/progress.h>
 #include <rekindle/trainer/scores.h>
@@ -136,12 +137,14 @@ struct WalkForwardOutcome {
     std::string verdict;
     bool has_edge = false;
     std::vector<std::string> score_lines, notes;
+    trainer::PredictionTable predictions; ///< the rows of predictions.csv
     double seconds = 0;
 };
 
 /// Runs a job, or finishes the one in config.resume_from_checkpoint with its own settings. Throws Error
 /// (usage) for bad input.
 WalkForwardOutcome walk_forward(WalkForwardOptions options, trainer::ProgressSink& progress,
-                                const CancellationToken& cancellation);
+                                const CancellationToken& cancellation,
+                                const trainer::BarReader& read_bars = market::read_bars);
 
 } // namespace rekindle::research
