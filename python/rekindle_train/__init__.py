@@ -6,16 +6,20 @@
 >>> run = rk.train(bars, output="runs", epochs=3)
 >>> print(run.verdict)
 >>> print(run.predict(bars))
+>>> judged = rk.walk_forward(bars, epochs=3)
+>>> print(rk.backtest(bars, judged))
 """
 
 from ._bars import Bars, Features, Profile, Profiles, read_bars, simulate
 from ._core import __version__
 from ._errors import RekindleError, UsageError
 from ._progress import Progress
+from ._research import Backtest, Search, WalkForward, backtest, search, walk_forward
 from ._run import Prediction, Run, predict, train
 from ._table import Table
 
 __all__ = [
+    "Backtest",
     "Bars",
     "Features",
     "Prediction",
@@ -24,10 +28,15 @@ __all__ = [
     "Progress",
     "RekindleError",
     "Run",
+    "Search",
     "Table",
     "UsageError",
+    "WalkForward",
+    "backtest",
     "predict",
     "read_bars",
+    "search",
     "simulate",
     "train",
+    "walk_forward",
 ]

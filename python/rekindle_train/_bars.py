@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Sequence,
 
 from . import _core
 from ._progress import Listener, ProgressArgument
-from ._signatures import FEATURES, READING, TARGETS, as_json, takes_settings
+from ._signatures import as_json, takes_settings
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -118,10 +118,14 @@ class Features(Table):
 
 
 class Bars:
-    """Bars that were read, cut into sessions with volume profiles. Made by :func:`read_bars`; immutable."""
+    """Bars that were read, cut into sessions with volume profiles. Made by :func:`read_bars`; immutable.
+
+    They can be pickled if the tables that they were read from can. Unpickling reads the same files or tables again.
+    """
 
     def __init__(self, core: "_core.Bars") -> None:
         self._core = core
+        self._origin: Tuple[List[object], str, Dict[str, Any]] = ([], "", {})
         self._report: Dict[str, Any] = json.loads(core.report())
 
     def __len__(self) -> int:
@@ -197,7 +201,7 @@ class Bars:
         """The volume profile of each session."""
         return Profiles(self._core)
 
-    @takes_settings(FEATURES)
+    @takes_settings("Bars.features")
     def features(self, *, progress: ProgressArgument = None, **settings: "Unpack[FeatureSettings]") -> Features:
         """The features of each session, or with the group ``minute`` of each bar; exactly those of the program.
 
@@ -219,9 +223,9 @@ class Bars:
             A setting is wrong, or there are too few bars for a single row.
         """
         with Listener(progress) as listener:
-            return Features(self._core.features(as_json("Bars.features", FEATURES, dict(settings)), listener))
+            return Features(self._core.features(as_json("Bars.features", dict(settings))[0], listener))
 
-    @takes_settings(TARGETS)
+    @takes_settings("Bars.targets")
     def targets(self, *, progress: ProgressArgument = None, **settings: "Unpack[TargetSettings]") -> Table:
         """What a network would learn to predict, for each row of :meth:`features` with the same groups.
 
@@ -238,7 +242,10 @@ class Bars:
             ``date``, ``known_at``, ``target`` (a log return, or 1 and 0 for a direction; NaN where there is none).
         """
         with Listener(progress) as listener:
-            return Table(self._core.targets(as_json("Bars.targets", TARGETS, dict(settings)), listener))
+            return Table(self._core.targets(as_json("Bars.targets", dict(settings))[0], listener))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _read, self._origin
 
     def __repr__(self) -> str:
         length = f" of {self.bar_length}" if self.bar_length else ""
@@ -257,12 +264,12 @@ def _sources(data: Any) -> Iterator[object]:
     yield from (data,) if one or not isinstance(data, Iterable) else data
 
 
-def _paths_and_tables(data: Any, name: str) -> Tuple[List[str], Dict[str, object]]:
+def _paths_and_tables(sources: List[object], name: str) -> Tuple[List[str], Dict[str, object]]:
     paths: List[str] = []
     tables: Dict[str, object] = {}
-    for source in _sources(data):
+    for source in sources:
         if _is_path(source):
-            paths.append(os.path.abspath(os.fspath(source)))  # type: ignore[arg-type]
+            paths.append(os.path.abspath(os.fspath(source)))  # type: ignore[call-overload]
             continue
         if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__arrow_c_array__"):
             raise TypeError(
@@ -275,7 +282,7 @@ def _paths_and_tables(data: Any, name: str) -> Tuple[List[str], Dict[str, object
     return paths, tables
 
 
-@takes_settings(READING)
+@takes_settings("read_bars")
 def read_bars(
     data: Union[Source, Iterable[Source]],
     *,
@@ -309,9 +316,16 @@ def read_bars(
     UsageError
         The input cannot be read as bars, or a setting is wrong.
     """
-    paths, tables = _paths_and_tables(data, name)
+    return _read(list(_sources(data)), name, dict(settings), progress)
+
+
+def _read(sources: List[object], name: str, settings: Dict[str, Any], progress: ProgressArgument = False) -> Bars:
+    paths, tables = _paths_and_tables(sources, name)
+    text, _ = as_json("read_bars", settings)
     with Listener(progress) as listener:
-        return Bars(_core.read_bars(paths, tables, as_json("read_bars", READING, dict(settings)), listener))
+        bars = Bars(_core.read_bars(paths, tables, text, listener))
+    bars._origin = (sources, name, settings)
+    return bars
 
 
 _EPOCH = datetime.date(1970, 1, 1)

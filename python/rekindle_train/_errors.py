@@ -6,6 +6,7 @@ import re
 from typing import Optional
 
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?:[ =](\"[^\"]*\"|'[^']*'|[\w./:+-]*[\w/]))?")
+_VARY = re.compile(r"--vary ([\w-]+)=([^\s,]+)")
 _USAGE, _INTERRUPTED = 2, 130
 
 
@@ -50,11 +51,14 @@ def _value_in_python(setting: dict, value: str) -> Optional[str]:
 
 def in_python(text: str) -> str:
     """The text with the program's options as keyword arguments: ``--bad-rows skip`` as ``bad_rows='skip'``."""
-    from ._signatures import SETTINGS
+    from ._signatures import OF_THE_PROGRAM, OPTIONS, SETTINGS
 
+    rows = {**{name: row for options in OPTIONS.values() for name, row in options.items()}, **SETTINGS}
     def keyword(match: re.Match[str]) -> str:
         name, value = match[1].replace("-", "_"), match[2]
-        setting = SETTINGS.get(name)
+        if name in OF_THE_PROGRAM:
+            return f"rekindle train {match[0]}"
+        setting = rows.get(name)
         if setting is None:
             return name + match[0][len(match[1]) + 2 :]
         if setting["kind"] == "flag":
@@ -63,6 +67,7 @@ def in_python(text: str) -> str:
         return name + (match[0][len(match[1]) + 2 :] if written is None else f"={written}")
 
     text = text.replace("rejected.csv says why", "Bars.rejected lists them").replace("and list them in rejected.csv", "")
+    text = _VARY.sub(lambda match: f"vary={{{match[1].replace('-', '_')!r}: {match[2]!r}}}", text)
     return _OPTION.sub(keyword, text).replace(" .", ".")
 
 

@@ -12,7 +12,7 @@ from . import _core
 from ._bars import Bars
 from ._errors import RekindleError
 from ._progress import Listener, ProgressArgument, _logger
-from ._signatures import TRAINING, as_json, takes_settings
+from ._signatures import as_json, takes_settings
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def predict(
     )
 
 
-@takes_settings(TRAINING)
+@takes_settings("train")
 def train(bars: Bars, *, progress: ProgressArgument = None, **settings: "Unpack[TrainSettings]") -> Run:
     """Trains a network, or a population of them, and writes a run folder; exactly as ``rekindle train`` does.
 
@@ -254,7 +254,7 @@ def train(bars: Bars, *, progress: ProgressArgument = None, **settings: "Unpack[
     RekindleError
         The training failed: the loss is not finite, the device was lost, the disk is full.
     """
-    text = as_json("train", TRAINING, dict(settings))
+    text, _ = as_json("train", dict(settings))
     with Listener(progress) as listener:
         outcome = _core.train(bars._core, text, listener)
     return Run(outcome["folder"], Table(outcome["validation"]))

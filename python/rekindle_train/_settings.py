@@ -7,7 +7,7 @@ from typing import Literal, Sequence, TypedDict, Union
 
 
 class ReadSettings(TypedDict, total=False):
-    """Of read_bars()."""
+    """Settings of read_bars()."""
 
     #: Separate file of daily VIX closes. Default: ''.
     vix: Union[str, os.PathLike[str]]
@@ -89,7 +89,7 @@ class ReadSettings(TypedDict, total=False):
 
 
 class FeatureSettings(TypedDict, total=False):
-    """Of Bars.features()."""
+    """Settings of Bars.features()."""
 
     #: Feature groups, separated by commas. Default: ['session'].
     features: Sequence[str]
@@ -99,7 +99,7 @@ class FeatureSettings(TypedDict, total=False):
 
 
 class TargetSettings(TypedDict, total=False):
-    """Of Bars.targets()."""
+    """Settings of Bars.targets()."""
 
     #: Feature groups, separated by commas. Default: ['session'].
     features: Sequence[str]
@@ -107,7 +107,7 @@ class TargetSettings(TypedDict, total=False):
     #: What to predict. Default: 'return'.
     target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
 
-    #: Sessions or bars ahead of the target. Default: 5.
+    #: Sessions or bars the target looks ahead. Default: 5.
     target_bars: int
 
     #: Moves up to this size have no direction. Default: 0.0.
@@ -127,7 +127,7 @@ class TargetSettings(TypedDict, total=False):
 
 
 class TrainSettings(TypedDict, total=False):
-    """Of train()."""
+    """Settings of train()."""
 
     #: Feature groups, separated by commas. Default: ['session'].
     features: Sequence[str]
@@ -138,7 +138,7 @@ class TrainSettings(TypedDict, total=False):
     #: What to predict. Default: 'return'.
     target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
 
-    #: Sessions or bars ahead of the target. Default: 5.
+    #: Sessions or bars the target looks ahead. Default: 5.
     target_bars: int
 
     #: Moves up to this size have no direction. Default: 0.0.
@@ -254,3 +254,360 @@ class TrainSettings(TypedDict, total=False):
 
     #: Resume the run in this folder, bit for bit. Default: ''.
     resume_from_checkpoint: Union[str, os.PathLike[str]]
+
+
+class WalkForwardSettings(TypedDict, total=False):
+    """Settings of walk_forward()."""
+
+    #: Feature groups, separated by commas. Default: ['session'].
+    features: Sequence[str]
+
+    #: How features are scaled. Default: 'robust'.
+    scaler: Literal['robust', 'standard', 'none']
+
+    #: What to predict. Default: 'return'.
+    target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
+
+    #: Sessions or bars the target looks ahead. Default: 5.
+    target_bars: int
+
+    #: Moves up to this size have no direction. Default: 0.0.
+    dead_band: float
+
+    #: Distance of the barriers, in trailing volatilities. Default: 1.0.
+    barrier_width: float
+
+    #: Let targets of bars reach into later sessions. Default: False.
+    across_sessions: bool
+
+    #: Rows omitted after the split. Default: 0.
+    embargo: int
+
+    #: Network description, or a trained model to continue from. Default: ''.
+    model: Union[str, os.PathLike[str]]
+
+    #: Width of each hidden layer. Default: [128, 64].
+    hidden_layers: Sequence[int]
+
+    #: Dropout probability of hidden units. Default: 0.4.
+    dropout_rate: float
+
+    #: Activation function. Default: 'silu'.
+    activation: Literal['silu', 'relu', 'gelu', 'tanh']
+
+    #: Loss function; auto follows the target. Default: 'auto'.
+    loss: Literal['auto', 'mse', 'huber', 'bce', 'gaussian-nll']
+
+    #: Where the Huber loss becomes linear. Default: 1.0.
+    huber_delta: float
+
+    #: Optimizer. Default: 'adamw'.
+    optimizer: Literal['adamw', 'sgd']
+
+    #: Initial learning rate. Default: 0.0005.
+    learning_rate: float
+
+    #: Weight decay. Default: 0.01.
+    weight_decay: float
+
+    #: Momentum of optimizer='sgd'. Default: 0.0.
+    momentum: float
+
+    #: How the learning rate changes. Default: 'plateau'.
+    schedule: Literal['constant', 'plateau', 'cosine']
+
+    #: Steps over which the learning rate rises from zero. Default: 0.
+    warmup_steps: int
+
+    #: Maximum gradient norm; 0: no clipping. Default: 1.0.
+    clip_norm: float
+
+    #: Rows per batch. Default: 32.
+    batch_size: int
+
+    #: Passes over the training rows. Default: 10.
+    epochs: int
+
+    #: Batches per optimizer step. Default: 1.
+    gradient_accumulation_steps: int
+
+    #: Decay of the weight average; 0: no average. Default: 0.0.
+    ema: float
+
+    #: Store weights and activations as bf16. Default: False.
+    use_mixed_precision: bool
+
+    #: Seed of all random numbers. Default: 42.
+    seed: int
+
+    #: Networks to train together, with seeds seed, seed + 1,.... Default: 1.
+    population: int
+
+    #: Parent folder of the run folder. Default: 'TRAINING'.
+    output: Union[str, os.PathLike[str]]
+
+    #: auto, cpu, gpu, gpu:N, cuda:N or a UUID. Default: 'auto'.
+    device: str
+
+    #: Numbers of the GPUs to use. Default: ''.
+    device_ids: str
+
+    #: Use one device only: the first of device_ids. Default: False.
+    no_distributed: bool
+
+    #: Accepted for old command lines; networks are not split. Default: 'auto'.
+    distributed_strategy: Literal['auto', 'dataparallel', 'fsdp']
+
+    #: Accepted for old command lines; nothing is cleaned up. Default: False.
+    skip_gpu_cleanup: bool
+
+    #: CPU threads; 0: all. Default: 0.
+    threads: int
+
+    #: Resume the run in this folder, bit for bit. Default: ''.
+    resume_from_checkpoint: Union[str, os.PathLike[str]]
+
+    #: Train on all earlier rows, or on the latest ones. Default: 'expanding'.
+    window: Literal['expanding', 'rolling']
+
+    #: Number of windows to predict. Default: 10.
+    folds: int
+
+    #: Training rows of a window. Default: None.
+    train_rows: Union[int, None]
+
+    #: Combinatorial purged cross-validation with N blocks. Default: None.
+    blocks: Union[int, None]
+
+    #: Blocks that a fold of blocks predicts. Default: 2.
+    test_blocks: int
+
+    #: Keep this time after a predicted block out of training. Default: None.
+    embargo_time: Union[str, None]
+
+    #: Share of the latest rows to keep for final=True. Default: 0.2.
+    final_share: float
+
+    #: Open the final part: train on the last window, predict it. Default: False.
+    final: bool
+
+
+class SearchSettings(TypedDict, total=False):
+    """Settings of search()."""
+
+    #: Feature groups, separated by commas. Default: ['session'].
+    features: Sequence[str]
+
+    #: How features are scaled. Default: 'robust'.
+    scaler: Literal['robust', 'standard', 'none']
+
+    #: What to predict. Default: 'return'.
+    target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
+
+    #: Sessions or bars the target looks ahead. Default: 5.
+    target_bars: int
+
+    #: Moves up to this size have no direction. Default: 0.0.
+    dead_band: float
+
+    #: Distance of the barriers, in trailing volatilities. Default: 1.0.
+    barrier_width: float
+
+    #: Let targets of bars reach into later sessions. Default: False.
+    across_sessions: bool
+
+    #: Rows omitted after the split. Default: 0.
+    embargo: int
+
+    #: Network description, or a trained model to continue from. Default: ''.
+    model: Union[str, os.PathLike[str]]
+
+    #: Width of each hidden layer. Default: [128, 64].
+    hidden_layers: Sequence[int]
+
+    #: Dropout probability of hidden units. Default: 0.4.
+    dropout_rate: float
+
+    #: Activation function. Default: 'silu'.
+    activation: Literal['silu', 'relu', 'gelu', 'tanh']
+
+    #: Loss function; auto follows the target. Default: 'auto'.
+    loss: Literal['auto', 'mse', 'huber', 'bce', 'gaussian-nll']
+
+    #: Where the Huber loss becomes linear. Default: 1.0.
+    huber_delta: float
+
+    #: Optimizer. Default: 'adamw'.
+    optimizer: Literal['adamw', 'sgd']
+
+    #: Initial learning rate. Default: 0.0005.
+    learning_rate: float
+
+    #: Weight decay. Default: 0.01.
+    weight_decay: float
+
+    #: Momentum of optimizer='sgd'. Default: 0.0.
+    momentum: float
+
+    #: How the learning rate changes. Default: 'plateau'.
+    schedule: Literal['constant', 'plateau', 'cosine']
+
+    #: Steps over which the learning rate rises from zero. Default: 0.
+    warmup_steps: int
+
+    #: Maximum gradient norm; 0: no clipping. Default: 1.0.
+    clip_norm: float
+
+    #: Rows per batch. Default: 32.
+    batch_size: int
+
+    #: Passes over the training rows. Default: 10.
+    epochs: int
+
+    #: Batches per optimizer step. Default: 1.
+    gradient_accumulation_steps: int
+
+    #: Decay of the weight average; 0: no average. Default: 0.0.
+    ema: float
+
+    #: Store weights and activations as bf16. Default: False.
+    use_mixed_precision: bool
+
+    #: Seed of all random numbers. Default: 42.
+    seed: int
+
+    #: Networks to train together, with seeds seed, seed + 1,.... Default: 1.
+    population: int
+
+    #: Parent folder of the run folder. Default: 'TRAINING'.
+    output: Union[str, os.PathLike[str]]
+
+    #: auto, cpu, gpu, gpu:N, cuda:N or a UUID. Default: 'auto'.
+    device: str
+
+    #: Numbers of the GPUs to use. Default: ''.
+    device_ids: str
+
+    #: Use one device only: the first of device_ids. Default: False.
+    no_distributed: bool
+
+    #: Accepted for old command lines; networks are not split. Default: 'auto'.
+    distributed_strategy: Literal['auto', 'dataparallel', 'fsdp']
+
+    #: Accepted for old command lines; nothing is cleaned up. Default: False.
+    skip_gpu_cleanup: bool
+
+    #: CPU threads; 0: all. Default: 0.
+    threads: int
+
+    #: Resume the run in this folder, bit for bit. Default: ''.
+    resume_from_checkpoint: Union[str, os.PathLike[str]]
+
+    #: Train on all earlier rows, or on the latest ones. Default: 'expanding'.
+    window: Literal['expanding', 'rolling']
+
+    #: Number of windows to predict. Default: 10.
+    folds: int
+
+    #: Training rows of a window. Default: None.
+    train_rows: Union[int, None]
+
+    #: Share of the latest rows to keep for final=True. Default: 0.2.
+    final_share: float
+
+    #: How settings are chosen. Default: 'sobol'.
+    method: Literal['sobol', 'random', 'grid', 'halving']
+
+    #: Settings to try; without it, a grid tries all. Default: 100.
+    trials: int
+
+    #: Halving: epochs of every setting in the first round. Default: 1.
+    min_epochs: int
+
+    #: Halving: one setting in N is promoted. Default: 3.
+    reduction: int
+
+    #: Score by which the best setting is chosen. Default: 'auto'.
+    objective: Literal['auto', 'loss', 'timing']
+
+
+class BacktestSettings(TypedDict, total=False):
+    """Settings of backtest()."""
+
+    #: CPU threads; 0: all. Default: 0.
+    threads: int
+
+    #: Network to trade: a value of the column seed. Default: None.
+    network: Union[str, None]
+
+    #: Only predictions of this fold. Default: None.
+    fold: Union[str, None]
+
+    #: Only predictions of this instrument. Default: None.
+    predictions_of: Union[str, None]
+
+    #: Trade only predictions farther than X from the center. Default: 0.0.
+    threshold: float
+
+    #: Prediction that means neither long nor short. Default: None.
+    center: Union[float, None]
+
+    #: Sides that the predictions may trade. Default: 'both'.
+    direction: Literal['both', 'long', 'short']
+
+    #: Close a position after N bars; 0: never. Default: 0.
+    hold: int
+
+    #: Close a position at a loss of P percent; 0: never. Default: 0.0.
+    stop_loss: float
+
+    #: Close a position at a gain of P percent; 0: never. Default: 0.0.
+    take_profit: float
+
+    #: Money at the start. Default: 100000.0.
+    capital: float
+
+    #: How the number of contracts is chosen. Default: 'fixed'.
+    sizing: Literal['fixed', 'fraction', 'risk', 'volatility']
+
+    #: Contracts, or a share of the equity (see sizing). Default: 1.0.
+    size: float
+
+    #: Contracts are multiples of X. Default: 1.0.
+    size_step: float
+
+    #: Bars from which the volatility is estimated. Default: 20.
+    lookback: int
+
+    #: Resize the position at each decision. Default: False.
+    rebalance: bool
+
+    #: Value of one point per contract. Default: None.
+    point_value: Union[float, None]
+
+    #: Commission per contract and fill. Default: None.
+    commission: Union[float, None]
+
+    #: Commission per fill, in percent of its value. Default: None.
+    commission_percent: Union[float, None]
+
+    #: Ticks lost on each market or stop order. Default: None.
+    slippage_ticks: Union[float, None]
+
+    #: Percent of the price lost on each market or stop order. Default: None.
+    slippage_percent: Union[float, None]
+
+    #: Equity that a position needs, in percent of its value. Default: None.
+    margin_percent: Union[float, None]
+
+    #: Your own list of trading costs, as YAML. Default: None.
+    costs: Union[str, os.PathLike[str], None]
+
+    #: How many settings were tried, including this one. Default: 1.
+    trials: int
+
+    #: Seed of the bootstrap intervals. Default: 0.
+    seed: int
+
+    #: Folder for trades.csv, equity.csv, backtest.json, report.html. Default: 'backtest'.
+    output: Union[str, os.PathLike[str]]

@@ -7,30 +7,52 @@ import json
 import math
 import os
 import textwrap
-from typing import Any, Callable, Dict, List, TypeVar
+from typing import Any, Callable, Dict, Tuple, TypeVar
 
 from . import _core
 
-#: Settings for bars of several instruments, which the module cannot read.
-_OF_THE_PROGRAM = ("several_instruments", "scale_by", "instrument_input")
+#: A setting or an option: name, kind, default (JSON), words, group, brief, detail, commands.
+Row = Dict[str, Any]
 
-#: Every setting by its name.
-SETTINGS: Dict[str, Dict[str, Any]] = {row["name"]: row for row in _core.settings() if row["name"] not in _OF_THE_PROGRAM}
+#: Settings for bars of several instruments, which only the program reads.
+OF_THE_PROGRAM = ("several_instruments", "scale_by", "instrument_input")
+
+#: Every setting of a run by its name.
+SETTINGS: Dict[str, Row] = {row["name"]: row for row in _core.settings() if row["name"] not in OF_THE_PROGRAM}
+
+#: What walk-forward, search and backtest take besides settings, by command and name.
+OPTIONS: Dict[str, Dict[str, Row]] = {
+    command: {row["name"]: row for row in _core.options(command)} for command in ("walk-forward", "search", "backtest")
+}
 
 _READING_GROUPS = ("Input", "Time and sessions", "Volume profile")
+_READING = [name for name, row in SETTINGS.items() if row["group"] in _READING_GROUPS and name != "data"]
+#: Options that are parameters with types of their own.
+_PARAMETERS = ("vary", "predictions", "positions")
 
 
-def _named(*names: str) -> List[str]:
-    return [name for name in SETTINGS if name in names]
+def _named(*names: str) -> Dict[str, Row]:
+    return {name: row for name, row in SETTINGS.items() if name in names}
 
 
-#: The settings that each function takes.
-READING = [name for name, row in SETTINGS.items() if row["group"] in _READING_GROUPS and name != "data"] + ["threads"]
-FEATURES = _named("features", "threads")
-TARGETS = _named(
-    "features", "target", "target_bars", "dead_band", "barrier_width", "across_sessions", "loss", "threads"
-)
-TRAINING = [name for name, row in SETTINGS.items() if "train" in row["commands"] and name not in READING[:-1] and name != "data"]
+def _of_command(command: str) -> Dict[str, Row]:
+    """The settings of a command, without those that read_bars() takes, then its own options."""
+    own = {name: row for name, row in SETTINGS.items() if command in row["commands"] and name not in _READING and name != "data"}
+    return {**own, **{name: row for name, row in OPTIONS.get(command, {}).items() if name not in _PARAMETERS}}
+
+
+#: What each function takes as keyword arguments.
+BY_FUNCTION: Dict[str, Dict[str, Row]] = {
+    "read_bars": {**{name: SETTINGS[name] for name in _READING}, **_named("threads")},
+    "Bars.features": _named("features", "threads"),
+    "Bars.targets": _named(
+        "features", "target", "target_bars", "dead_band", "barrier_width", "across_sessions", "loss", "threads"
+    ),
+    "train": _of_command("train"),
+    "walk_forward": _of_command("walk-forward"),
+    "search": _of_command("search"),
+    "backtest": {**_named("threads"), **_of_command("backtest")},
+}
 
 _TYPES = {
     "flag": "bool",
@@ -41,35 +63,35 @@ _TYPES = {
     "number": "float",
     "path": "str | os.PathLike[str]",
     "path_list": "Sequence[str]",
+    "text_list": "Sequence[str]",
     "text": "str",
 }
 
 
-def type_of(name: str) -> str:
+def type_of(row: Row) -> str:
     """The annotation for the type of a setting."""
-    row = SETTINGS[name]
     if row["kind"] == "word":
-        return f"Literal[{', '.join(repr(word) for word in row['words'])}]"
-    if name == "tick":
-        return "str | float"
-    return _TYPES[row["kind"]]
+        kind = f"Literal[{', '.join(repr(word) for word in row['words'])}]"
+    else:
+        kind = "str | float" if row["name"] == "tick" else _TYPES[row["kind"]]
+    return kind if default_of(row) is not None else f"{kind} | None"
 
 
-def default_of(name: str) -> Any:
-    """The default of a setting."""
-    return json.loads(SETTINGS[name]["default"])
+def default_of(row: Row) -> Any:
+    """The default of a setting; None if it depends on others."""
+    return json.loads(row["default"])
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(row: Row, value: Any) -> Any:
     """Converts a value to one that JSON can hold."""
-    kind = SETTINGS[name]["kind"] if name in SETTINGS else "text"
+    kind = row["kind"]
     if kind == "path":
         return os.path.abspath(os.fspath(value)) if value else ""
     if kind == "word_list" and isinstance(value, str):
         return [word.strip() for word in value.split(",")]
-    if kind in ("word_list", "integer_list", "path_list") and not isinstance(value, str):
-        return [_plain("", item) for item in value]
-    if kind in ("text", "word") and name in SETTINGS and isinstance(value, (int, float)) and not isinstance(value, bool):
+    if kind in ("word_list", "integer_list", "path_list", "text_list") and not isinstance(value, str):
+        return [item.item() if hasattr(item, "item") else item for item in value]
+    if kind in ("text", "word") and isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     return value.item() if hasattr(value, "item") else value
 
@@ -82,46 +104,59 @@ def _finite(name: str, value: Any) -> Any:
     return value
 
 
-def as_json(function: str, allowed: List[str], settings: Dict[str, Any]) -> str:
-    """The settings as JSON text. Raises TypeError for a setting that the function does not take."""
-    for name in settings:
-        if name not in allowed:
-            where = [other for other, names in BY_FUNCTION.items() if name in names]
-            if where:
-                raise TypeError(f"{function}() does not take {name!r}; it is a setting of {where[0]}()")
-            import difflib
+def _refuse(function: str, name: str) -> None:
+    """Raises TypeError for a setting that the function does not take."""
+    if name in OF_THE_PROGRAM:
+        option = "--" + name.replace("_", "-")
+        raise TypeError(f"{function}() does not take {name!r}: only the program reads bars of several instruments ({option})")
+    where = [other for other, rows in BY_FUNCTION.items() if name in rows]
+    if where:
+        raise TypeError(f"{function}() does not take {name!r}; it is a setting of {where[0]}()")
+    import difflib
 
-            near = difflib.get_close_matches(name, allowed, 1)
-            raise TypeError(f"{function}() has no setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    return json.dumps({name: _finite(name, _plain(name, value)) for name, value in settings.items() if value is not None})
+    near = difflib.get_close_matches(name, BY_FUNCTION[function], 1)
+    raise TypeError(f"{function}() has no setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
-BY_FUNCTION = {"read_bars": READING, "Bars.features": FEATURES, "Bars.targets": TARGETS, "train": TRAINING}
+def as_json(function: str, values: Dict[str, Any]) -> Tuple[str, str]:
+    """The settings of a run, and the other options, as JSON text. Raises TypeError for one that the function does not take."""
+    rows = BY_FUNCTION[function]
+    settings: Dict[str, Any] = {}
+    options: Dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in rows:
+            _refuse(function, name)
+        if value is not None:
+            kept = settings if SETTINGS.get(name) is rows[name] else options
+            kept[name] = _finite(name, _plain(rows[name], value))
+    return json.dumps(settings), json.dumps(options)
+
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _documented(name: str) -> str:
-    row = SETTINGS[name]
-    kind = type_of(name).replace("Literal[", "{").replace("]", "}") if row["kind"] == "word" else type_of(name)
+def _documented(row: Row) -> str:
+    kind = type_of(row).replace("Literal[", "{").replace("]", "}") if row["kind"] == "word" else type_of(row)
+    default = "optional" if default_of(row) is None else f"default {default_of(row)!r}"
     body = textwrap.fill(f"{row['brief']}. {row['detail']}", 110, initial_indent="    ", subsequent_indent="    ")
-    return f"{name} : {kind}, default {default_of(name)!r}\n{body}"
+    return f"{row['name']} : {kind.replace(' | None', '')}, {default}\n{body}"
 
 
-def takes_settings(names: List[str]) -> Callable[[_Function], _Function]:
-    """Gives a function with ``**settings`` the signature and the parameters' descriptions of these settings."""
+def takes_settings(name: str) -> Callable[[_Function], _Function]:
+    """Gives the function of this name, which has ``**settings``, the signature and the descriptions of its settings."""
+    rows = BY_FUNCTION[name].values()
 
     def decorate(function: _Function) -> _Function:
         signature = inspect.signature(function)
         parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         parameters += [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default_of(name), annotation=type_of(name))
-            for name in names
+            inspect.Parameter(row["name"], inspect.Parameter.KEYWORD_ONLY, default=default_of(row), annotation=type_of(row))
+            for row in rows
         ]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         from ._errors import in_python
 
-        described = "\n".join(_documented(name) for name in names)
+        described = "\n".join(_documented(row) for row in rows)
         text = inspect.cleandoc(function.__doc__ or "")
         function.__doc__ = text.replace("**settings\n    The settings below.", in_python(described))
         return function

@@ -69,6 +69,16 @@ void JobProgress::epoch_ended(const trainer::EpochMetrics& metrics) {
     });
 }
 
+void JobProgress::call(const std::function<void()>& function) {
+    in_python(function);
+}
+
+void tell_how_to_continue(nb::handle listener, const char* function, const std::string& folder) {
+    listener.attr("message")("warning", "The job was interrupted; " + std::string(function) +
+                                            "(bars, resume_from_checkpoint=\"" + folder +
+                                            "\") continues it.");
+}
+
 void JobProgress::rethrow() const {
     if (raised_)
         std::rethrow_exception(raised_);

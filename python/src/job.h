@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <nanobind/nanobind.h>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace rekindle::python {
@@ -26,6 +28,11 @@ class JobProgress final : public trainer::ProgressSink {
     void stage_ended(std::string_view stage, double seconds, std::string_view summary) override;
     void epoch_ended(const trainer::EpochMetrics& metrics) override;
 
+    /// Calls `function` with the global lock; a Python exception in it ends the job likewise.
+    void call(const std::function<void()>& function);
+
+    /// Whether an exception ended the job.
+    bool ended() const noexcept { return raised_ != nullptr; }
     /// Throws the exception that ended the job, if there is one. Precondition: holds the global lock.
     void rethrow() const;
 
@@ -39,6 +46,18 @@ class JobProgress final : public trainer::ProgressSink {
     Clock::time_point last_{};
     std::exception_ptr raised_;
 };
+
+/// Warns that a job was interrupted and how to continue it.
+void tell_how_to_continue(nanobind::handle listener, const char* function, const std::string& folder);
+
+/// The folder of the result of a job.
+template <class Outcome>
+std::string folder_of(const Outcome& outcome) {
+    if constexpr (requires { outcome.run_folder; })
+        return outcome.run_folder.string();
+    else
+        return outcome.folder.string();
+}
 
 /// Calls `work(progress, cancellation)` without the global lock and returns its result. Throws what it
 /// throws, or the Python exception that ended it.
@@ -60,6 +79,25 @@ auto run_job(nanobind::handle listener, const Work& work) {
     if (failure)
         std::rethrow_exception(failure);
     return std::move(*result);
+}
+
+/// run_job() for a job whose result tells whether it was interrupted, and its folder. If Python ends it, for
+/// example with Ctrl-C, tells the listener how `function` continues it.
+template <class Work>
+auto run_resumable(nanobind::handle listener, const char* function, const Work& work) {
+    std::string folder;
+    try {
+        return run_job(listener, [&](JobProgress& progress, const CancellationToken& cancellation) {
+            auto outcome = work(progress, cancellation);
+            if (outcome.interrupted)
+                folder = folder_of(outcome);
+            return outcome;
+        });
+    } catch (const nanobind::python_error&) {
+        if (!folder.empty())
+            tell_how_to_continue(listener, function, folder);
+        throw;
+    }
 }
 
 } // namespace rekindle::python

@@ -1,5 +1,7 @@
 #include "bars.h"
 #include "errors.h"
+#include "research.h"
+#include "rules.h"
 #include "run.h"
 #include "settings.h"
 #include "table.h"
@@ -15,4 +17,6 @@ NB_MODULE(_core, module) {
     rekindle::python::bind_settings(module);
     rekindle::python::bind_bars(module);
     rekindle::python::bind_run(module);
+    rekindle::python::bind_rules(module);
+    rekindle::python::bind_research(module);
 }

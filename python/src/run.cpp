@@ -26,29 +26,12 @@ Table validation_table(trainer::ValidationRows rows, ColumnType time) {
                   own_column("outcome", ColumnType::float64, std::move(rows.outcome))});
 }
 
-/// Runs the job. If Python ends it, for example with Ctrl-C, tells the listener how to continue it.
-trainer::TrainOutcome run_training(const Bars& bars, const Settings& settings, nb::handle listener) {
-    std::string interrupted;
-    try {
-        return run_job(listener, [&](trainer::ProgressSink& progress, const CancellationToken& cancellation) {
-            trainer::TrainOutcome outcome =
-                trainer::train(settings.config, settings.given, progress, cancellation, bars.reader());
-            if (outcome.interrupted)
-                interrupted = outcome.run_folder.string();
-            return outcome;
-        });
-    } catch (const nb::python_error&) {
-        if (!interrupted.empty())
-            listener.attr("message")("warning", "The training was interrupted; train(bars, "
-                                                "resume_from_checkpoint=\"" +
-                                                    interrupted + "\") continues it.");
-        throw;
-    }
-}
-
 nb::dict train(const Bars& bars, const std::string& json, nb::handle listener) {
     const Settings settings = with_settings(bars.settings(), json, "train");
-    trainer::TrainOutcome outcome = run_training(bars, settings, listener);
+    trainer::TrainOutcome outcome = run_resumable(
+        listener, "train", [&](trainer::ProgressSink& progress, const CancellationToken& cancellation) {
+            return trainer::train(settings.config, settings.given, progress, cancellation, bars.reader());
+        });
     nb::dict result;
     result["folder"] = outcome.run_folder.string();
     result["validation"] = validation_table(std::move(outcome.validation), time_type(bars.data()));

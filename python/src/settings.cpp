@@ -14,8 +14,6 @@ namespace rekindle::python {
 
 namespace nb = nanobind;
 
-namespace {
-
 const char* name_of(trainer::ValueKind kind) {
     using trainer::ValueKind;
     switch (kind) {
@@ -35,10 +33,14 @@ const char* name_of(trainer::ValueKind kind) {
         return "path";
     case ValueKind::path_list:
         return "path_list";
+    case ValueKind::text_list:
+        return "text_list";
     default:
         return "text";
     }
 }
+
+namespace {
 
 /// The whole table, with defaults as JSON.
 nb::list table() {
@@ -66,12 +68,12 @@ Settings with_settings(Settings base, const std::string& json, std::string_view 
     const auto settings = nlohmann::ordered_json::parse(json);
     trainer::update_from_json(settings, base.config);
     for (const auto& item : settings.items())
-        base.given.insert(item.key());
-    const std::set<std::string> chosen = base.given;
+        base.chosen.insert(item.key());
+    base.given.insert(base.chosen.begin(), base.chosen.end());
     trainer::TrainConfig& config = base.config;
     if (config.compat == trainer::Compat::original && !base.given.contains("clock"))
         config.clock = market::Clock::raw;
-    trainer::check_combinations(command, config, chosen);
+    trainer::check_combinations(command, config, base.chosen);
     if (config.instrument == "auto")
         config.instrument = "none"; // so that reading and training cut the bars alike
     trainer::apply_instrument(config, base.given);

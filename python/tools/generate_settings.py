@@ -25,33 +25,35 @@ from typing import Literal, Sequence, TypedDict, Union
 '''
 
 CLASSES = {
-    "ReadSettings": ("read_bars", _signatures.READING),
-    "FeatureSettings": ("Bars.features", _signatures.FEATURES),
-    "TargetSettings": ("Bars.targets", _signatures.TARGETS),
-    "TrainSettings": ("train", _signatures.TRAINING),
+    "ReadSettings": "read_bars",
+    "FeatureSettings": "Bars.features",
+    "TargetSettings": "Bars.targets",
+    "TrainSettings": "train",
+    "WalkForwardSettings": "walk_forward",
+    "SearchSettings": "search",
+    "BacktestSettings": "backtest",
 }
 
 
-def annotation(name):
+def annotation(row):
     """The type as Python 3.10's TypedDict takes it."""
-    text = _signatures.type_of(name)
+    text = _signatures.type_of(row)
     return f"Union[{', '.join(text.split(' | '))}]" if " | " in text and not text.startswith("Literal") else text
 
 
-def field(name):
+def field(row):
     """One key with its description."""
-    row = _signatures.SETTINGS[name]
-    text = in_python(f"{row['brief']}. Default: {_signatures.default_of(name)!r}.")
+    text = in_python(f"{row['brief']}. Default: {_signatures.default_of(row)!r}.")
     comment = "\n".join(textwrap.wrap(text, 110, initial_indent="    #: ", subsequent_indent="    #: "))
-    return f"{comment}\n    {name}: {annotation(name)}\n"
+    return f"{comment}\n    {row['name']}: {annotation(row)}\n"
 
 
 def module():
     """The text of the file."""
     parts = [HEADER]
-    for title, (function, names) in CLASSES.items():
+    for title, function in CLASSES.items():
         parts.append(f'\nclass {title}(TypedDict, total=False):\n    """Settings of {function}()."""\n\n')
-        parts.append("\n".join(field(name) for name in names) + "\n")
+        parts.append("\n".join(field(row) for row in _signatures.BY_FUNCTION[function].values()) + "\n")
     return "".join(parts).rstrip("\n") + "\n"
 
 

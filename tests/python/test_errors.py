@@ -49,6 +49,8 @@ def test_wrong_use(bars, call, where, text):
         (lambda bars: rk.train(bars, epoch=3), "did you mean 'epochs'?"),
         (lambda bars: rk.read_bars(7), "cannot read bars from int"),
         (lambda bars: rk.read_bars([{}]), "cannot read bars from dict"),
+        (lambda bars: rk.read_bars("bars.csv", several_instruments="by-name"), "only the program reads bars of several instruments"),
+        (lambda bars: rk.train(bars, scale_by="instrument"), "only the program reads bars of several instruments"),
     ],
 )
 def test_wrong_types(bars, call, text):
@@ -63,6 +65,9 @@ def test_options_become_keywords():
     assert in_python("(--purge, raised)") == "(purge, raised)"
     assert in_python("add --chain.") == "add chain=True."
     assert in_python("--clock exchange --stamp-zone ZONE") == "clock='exchange' stamp_zone=ZONE"
+    assert in_python("--several-instruments trains one model") == "rekindle train --several-instruments trains one model"
+    assert in_python("--vary learning-rate=1e-4..1e-2@log") == "vary={'learning_rate': '1e-4..1e-2@log'}"
+    assert in_python("--sizing volatility --size 0.15") == "sizing='volatility' size=0.15"
     assert in_python("--other-instrument predicts") == "other_instrument predicts"
 
 
@@ -77,6 +82,26 @@ def test_values_of_other_types(csv, folder):
     )
     assert run.settings["hidden_layers"] == [8]
     assert run.settings["features"] == ["session", "gap"]
+
+
+def test_different_instruments(csv, folder):
+    """Bars of two instruments are refused, whatever tells them apart."""
+    lines = csv.read_text(encoding="utf-8").splitlines(keepends=True)
+    other = folder / "NQ_1min.csv"
+    other.write_text("".join(lines).replace("ES ", "NQ "), encoding="utf-8")
+    with pytest.raises(rk.UsageError, match="different instruments") as raised:
+        rk.read_bars([csv, other], progress=False)
+    assert "rekindle train --several-instruments" in raised.value.hint
+
+
+def test_bars_of_an_instrument(csv, folder):
+    """The hours that an instrument sets are not taken for settings of the user, which session="all" excludes."""
+    bars = rk.read_bars(csv, instrument="ES", progress=False)
+    assert bars.settings["regular_hours"] != "auto"
+    run = rk.train(bars, progress=False, output=folder / "instrument", **SMALL)
+    assert run.settings["instrument"] == "ES"
+    with pytest.raises(rk.UsageError, match="regular_hours='08:30-15:00' cannot be combined|regular_hours cannot be combined"):
+        rk.read_bars(csv, regular_hours="08:30-15:00", progress=False)
 
 
 def test_progress(bars, folder):
