@@ -1,21 +1,30 @@
 # shellcheck shell=bash
 # The Python module rekindle_train: its Python, its build, its tests. Sourced after common.sh, build.sh and python.sh.
 
-# python_for_module: sets PYTHON to the interpreter of build/python-module, which has the packages that the tests need.
-python_for_module() {
-    local folder=$REPOSITORY/build/python-module
+# module_environment NAME MODULES SIZE: sets PYTHON to the interpreter of build/python-NAME, which has these modules. If it does
+# not, the packages of tests/NAME/requirements.txt are fetched; for NAME module, those of tests/python.
+module_environment() {
+    local folder=$REPOSITORY/build/python-$1 requirements=$REPOSITORY/tests/${1/module/python}/requirements.txt
     PYTHON=$folder/bin/python3
     # A copied or moved environment contains paths that no longer exist.
-    if grep -qF "$folder" "$folder/bin/activate" 2>/dev/null &&
-        "$PYTHON" -c 'import nanobind, numpy, pandas, pyarrow, polars, duckdb, matplotlib, nbclient, mypy, pytest' 2>/dev/null; then
+    if grep -qF "$folder" "$folder/bin/activate" 2>/dev/null && "$PYTHON" -c "import $2" 2>/dev/null; then
         return
     fi
-    say 'Fetching the packages for the tests (about 190 MB) into build/python-module.'
+    say "Fetching the packages for the tests (about $3 MB) into build/python-$1."
     rm -rf -- "$folder"
     python3 -m venv "$folder" || fail 'python3 -m venv failed; its message is above.'
-    "$PYTHON" -m pip install --quiet -r "$REPOSITORY/tests/python/requirements.txt" ||
+    "$PYTHON" -m pip install --quiet -r "$requirements" ||
         fail 'pip could not install the packages for the tests; its message is above.'
 }
+
+# python_for_module: sets PYTHON to an interpreter with the packages that the tests of the module need.
+python_for_module() {
+    module_environment module \
+        'nanobind, numpy, pandas, pyarrow, polars, duckdb, matplotlib, nbclient, mypy, pytest, backtesting, vectorbt' 340
+}
+
+# python_for_ray: sets PYTHON to an interpreter with Ray.
+python_for_ray() { module_environment ray 'nanobind, numpy, pyarrow, pytest, ray' 150; }
 
 # build_module PYTHON NANOBIND: builds build/release/python/rekindle_train for the interpreter PYTHON, with the nanobind of the
 # interpreter NANOBIND. Afterward, the build folder depends on neither.
@@ -27,13 +36,13 @@ build_module() {
     configure release -DREKINDLE_BUILD_PYTHON=OFF -U REKINDLE_PYTHON -U REKINDLE_NANOBIND_PYTHON
 }
 
-# run_module_tests COUNTER: runs the tests and calls COUNTER PASSED FAILED SKIPPED.
+# run_module_tests COUNTER FOLDER: runs the tests in tests/FOLDER and calls COUNTER PASSED FAILED SKIPPED.
 run_module_tests() {
     local results=$REPOSITORY/build/python-module-results counts
     rm -rf -- "$results"
     mkdir -p "$results"
     (
-        cd "$REPOSITORY/tests/python" || exit
+        cd "$REPOSITORY/tests/$2" || exit
         export PYTHON RESULTS=$results PYTHONPATH=$REPOSITORY/build/release/python PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
         export REKINDLE_PROGRAM=$REPOSITORY/build/release/bin/rekindle PYTHONDONTWRITEBYTECODE=1
         for module in test_*.py; do test_module "$module"; done
