@@ -206,7 +206,8 @@ std::string judged_text(const JobResult& result, std::size_t path, std::size_t r
     return text;
 }
 
-void add_final(trainer::ReportSection& section, const JobResult& result) {
+void add_final(trainer::ReportSection& section, const JobResult& result,
+               const std::filesystem::path& folder) {
     const RowRange rows = result.plan.final_rows;
     if (rows.size() == 0)
         return;
@@ -215,8 +216,8 @@ void add_final(trainer::ReportSection& section, const JobResult& result) {
         section.sentences.push_back(
             result.openings.empty()
                 ? fmt::format("The final part ({}) is untouched. Open it once, at the end: rekindle "
-                              "walk-forward --resume-from-checkpoint FOLDER --final.",
-                              span)
+                              "walk-forward --resume-from-checkpoint {} --final.",
+                              span, shell_word(folder.string()))
                 : fmt::format("The final part ({}) was opened on {} by {}, so it is no longer untouched.",
                               span, result.openings.front().opened, result.openings.front().folder));
     else
@@ -227,7 +228,8 @@ void add_final(trainer::ReportSection& section, const JobResult& result) {
                             : fmt::format(", after {}", counted(result.openings.size(), "earlier opening"))));
 }
 
-trainer::ReportSection walk_section(const JobResult& result, std::size_t path) {
+trainer::ReportSection walk_section(const JobResult& result, std::size_t path,
+                                    const std::filesystem::path& folder) {
     trainer::ReportSection section;
     section.title =
         result.job.rules.combinatorial() ? "Combinatorial purged cross-validation" : "Walk-forward";
@@ -237,7 +239,7 @@ trainer::ReportSection walk_section(const JobResult& result, std::size_t path) {
         section.sentences.push_back("Folds also train on rows that are later than those they predict, so the "
                                     "scores show how stable a "
                                     "result is, not what trading would have earned. Use windows for that.");
-    add_final(section, result);
+    add_final(section, result, folder);
     if (result.jobs > 1)
         section.sentences.push_back(fmt::format(
             "This output folder has {} on the same data. If you choose the best of them by these scores, the "
@@ -304,7 +306,7 @@ trainer::ReportData report_of(const JobResult& result, std::span<const trainer::
     report.evaluation = evaluations[shown];
     report.calibration_scale = probability ? 1 : 100;
     report.target_unit = probability ? "probability" : "%";
-    report.sections.push_back(walk_section(result, shown));
+    report.sections.push_back(walk_section(result, shown, folder));
     if (evaluations.size() > 1)
         report.sections.front().charts.push_back(path_chart(evaluations));
     for_each_scored(result, shown, [&](const BlockForecasts& block, std::size_t i, std::size_t row) {
