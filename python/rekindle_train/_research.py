@@ -11,6 +11,7 @@ from . import _core
 from ._bars import Bars
 from ._errors import UsageError
 from ._progress import Listener, ProgressArgument
+from ._run import ResultFolder
 from ._signatures import BY_FUNCTION, as_json, default_of, takes_settings
 from ._table import Table
 
@@ -20,22 +21,12 @@ if TYPE_CHECKING:
     from ._settings import BacktestSettings, SearchSettings, WalkForwardSettings
 
 
-class _Job:
+class _Job(ResultFolder):
     """A finished job and its folder."""
 
     def __init__(self, outcome: Dict[str, Any]) -> None:
-        self._folder = Path(outcome["folder"]).absolute()
+        super().__init__(Path(outcome["folder"]).absolute())
         self._lines: List[str] = outcome["lines"]
-
-    @property
-    def folder(self) -> Path:
-        """The folder with the results."""
-        return self._folder
-
-    @property
-    def report(self) -> Path:
-        """The report, a web page."""
-        return self._folder / "report.html"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} in {self._folder}>"

@@ -64,11 +64,29 @@ class Prediction:
         return "\n".join(self.details["lines"])
 
 
-class Run:
+class ResultFolder:
+    """A folder with results and a report."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        """The folder with the results."""
+        return self._folder
+
+    @property
+    def report(self) -> Path:
+        """The report, a web page."""
+        return self._folder / "report.html"
+
+
+class Run(ResultFolder):
     """A training run in its folder. Made by :func:`train`, or opened by :meth:`Run.open`."""
 
     def __init__(self, folder: "Union[str, os.PathLike[str]]", predictions: Optional[Table] = None) -> None:
-        self._folder, self._predictions = Path(folder), predictions
+        super().__init__(Path(folder))
+        self._predictions = predictions
         self._metadata: Optional[Dict[str, Any]] = None
 
     @classmethod
@@ -91,16 +109,6 @@ class Run:
         """
         _core.check_run_folder(os.fspath(folder))
         return cls(folder)
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the run."""
-        return self._folder
-
-    @property
-    def report(self) -> Path:
-        """The report, a web page."""
-        return self._folder / "report.html"
 
     @property
     def settings(self) -> Dict[str, Any]:

@@ -59,6 +59,18 @@ std::string figures_of(const Words& options, const Words& signals) {
     return finished.status == 0 ? read_file(folder.path() + "/backtest.json") : "";
 }
 
+TEST(BacktestCommand, SaysThatValidationRowsChoseTheEpoch) {
+    std::string rows = "known_at,fold,prediction\n";
+    for (int day = 1; day < 29; ++day)
+        rows += fmt::format("2023-08-{:02}T12:00:00Z,{},{}\n", day, day < 21 ? "validation" : "later",
+                            day % 3 - 1);
+    const TemporaryFolder folder;
+    const std::string figures = figures_of({}, {"--predictions", folder.file("p.csv", rows)});
+    EXPECT_TRUE(contains(figures, "20 of the 28 predictions are for the validation rows")) << figures;
+    EXPECT_FALSE(
+        contains(figures_of({}, {"--predictions", shared_signals().predictions}), "validation rows"));
+}
+
 TEST(BacktestCommand, PrintsTheVerdictFirstAndWritesItsFiles) {
     const TemporaryFolder folder;
     const Finished finished = rekindle({"backtest", "--data", shared_market().bars, "--predictions",

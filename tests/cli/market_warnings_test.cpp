@@ -191,6 +191,10 @@ TEST(MarketWarnings, UnknownZoneIsRefusedForDatesToo) {
     EXPECT_EQ(rekindle({"train", "--data", data, "--zone", "Nowhere", "--print-config"}).status, 2);
     expect_said(data, {"--clock", "exchange", "--day-start", "17:00"},
                 {"these options have no effect on the sessions: --clock, --day-start"});
+    // The start of the day that an instrument has is not the user's option.
+    const Finished stock = rekindle({"volume-profile", "--data", data, "--instrument", "US-STOCK"});
+    EXPECT_EQ(stock.status, 0);
+    EXPECT_FALSE(contains(stock.errors, "no effect")) << stock.errors;
 }
 
 /// Daily bars without a volume column.

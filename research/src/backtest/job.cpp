@@ -7,6 +7,7 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/research/backtest_job.h>
 #include <rekindle/trainer/market_data.h>
+#include <rekindle/trainer/predictions.h>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ struct Signals {
     std::vector<Decision> decisions;
     std::string text = {};
     std::vector<std::string> notes = {};
+    std::size_t chosen_on = 0; ///< as BacktestOutcome::chosen_on
 };
 
 Error no_overlap(const std::filesystem::path& file) {
@@ -49,6 +51,15 @@ Signals from_predictions(const BacktestJob& job, TradedSeries& series) {
                                rule.center + rule.threshold, rule.center - rule.threshold);
     if (rule.direction != Direction::both)
         signals.text += rule.direction == Direction::long_only ? ", long only" : ", short only";
+    signals.chosen_on =
+        static_cast<std::size_t>(std::ranges::count(rows, trainer::validation_fold, &PredictionRow::fold));
+    if (signals.chosen_on > 0)
+        signals.notes.push_back(fmt::format(
+            "{} of the {} predictions are for the validation rows of a training run. Their loss chose the "
+            "network's epoch, which flatters the strategy; rekindle walk-forward predicts rows that chose "
+            "nothing",
+            with_thousands(static_cast<std::int64_t>(signals.chosen_on)),
+            with_thousands(static_cast<std::int64_t>(rows.size()))));
     if (probabilities && !job.center)
         signals.notes.push_back("the predictions are probabilities of a rise, so their center is 0.5");
     return signals;
@@ -115,6 +126,7 @@ BacktestOutcome run_backtest_job(const BacktestJob& job, const std::filesystem::
     Signals signals = signals_of(job, outcome.series);
     const std::vector<TradedBar>& bars = outcome.series.bars;
     outcome.signals_text = signals.text;
+    outcome.chosen_on = signals.chosen_on;
     outcome.notes.insert(outcome.notes.end(), signals.notes.begin(), signals.notes.end());
     const std::filesystem::path file = job.predictions.empty() ? job.positions : job.predictions;
     if (bars.empty() || signals.decisions.empty())
@@ -133,6 +145,9 @@ BacktestOutcome run_backtest_job(const BacktestJob& job, const std::filesystem::
     options.costs = outcome.costs;
     outcome.judged =
         judge_backtest(outcome.series, signals.decisions, options, outcome.first, job.trials, job.seed);
+    trainer::Evaluation& evaluation = outcome.judged.evaluation.evaluation;
+    if (outcome.chosen_on > 0 && evaluation.has_edge)
+        evaluation.verdict.label = "Edge on validation rows";
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.stage_ended("Backtest", seconds,
                          fmt::format("{}, {}", counted(bars.size() - outcome.first, "bar"),

@@ -140,6 +140,7 @@ void to_json(nlohmann::ordered_json& json, const BacktestOutcome& outcome) {
             {"buy_and_hold", json_of(evaluation.buy_and_hold)},
             {"profit_before_costs", evaluation.profit_before_costs},
             {"skill", evaluation.skill ? json_of(*evaluation.skill) : nlohmann::ordered_json(nullptr)},
+            {"predictions_of_validation_rows", outcome.chosen_on},
             {"notes", outcome.notes}};
 }
 

@@ -217,7 +217,8 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
     const JudgedBacktest& judged = outcome.judged;
     trainer::ReportData report;
     report.kind = trainer::ReportKind::backtest;
-    report.evidence = trainer::Evidence::out_of_sample;
+    report.evidence =
+        outcome.chosen_on > 0 ? trainer::Evidence::single_split : trainer::Evidence::out_of_sample;
     report.inputs = {trainer::report_input(outcome.bars)};
     report.judged = fmt::format("{} from {} to {}", counted(judged.periods.dates.size(), judged.periods.name),
                                 market::format_date(judged.periods.dates.front()),
@@ -235,6 +236,8 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
         fmt::format("{} After costs, over {}. Intervals come from a stationary bootstrap; a score whose "
                     "interval contains the baseline may be chance.",
                     judged.evaluation.evaluation.verdict.details, report.judged);
+    if (outcome.chosen_on > 0)
+        report.scores_note += " Some of the predictions are for rows that chose the network's epoch.";
     report.sections.push_back(
         {.title = "Course",
          .charts = {equity_chart(judged, outcome.currency), drawdown_chart(judged),

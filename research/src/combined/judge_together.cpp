@@ -1,9 +1,12 @@
 #include <rekindle/research/combined_report.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
 namespace rekindle::research {
 
@@ -145,10 +148,11 @@ CombinedVerdict without_evidence(std::span<const Judgment> judgments) {
     const std::string advice = "Run rekindle walk-forward, then rekindle backtest on its predictions.";
     if (!edges.empty())
         return {{"Too little to tell",
-                 fmt::format(
-                     "{} {} an edge, but that is not enough by itself{}", list_of(edges),
-                     edges.size() == 1 ? "finds" : "find",
-                     none.empty() ? "" : fmt::format("; the stages disagree: {} finds none", list_of(none))),
+                 fmt::format("{} {} an edge, but that is not enough by itself{}", list_of(edges),
+                             edges.size() == 1 ? "finds" : "find",
+                             none.empty() ? ""
+                                          : fmt::format("; the stages disagree: {} {} none", list_of(none),
+                                                        none.size() == 1 ? "finds" : "find")),
                  "One split by time is one sample, and its rows also chose the epoch. " + advice, true},
                 false};
     if (none.empty())
@@ -162,9 +166,7 @@ CombinedVerdict without_evidence(std::span<const Judgment> judgments) {
             false};
 }
 
-} // namespace
-
-CombinedVerdict judge_together(std::span<const ReportedRun> runs) {
+CombinedVerdict judge(std::span<const ReportedRun> runs) {
     std::vector<Judgment> judgments = final_judgments(runs);
     const bool has_final = !judgments.empty();
     for (Judgment& judgment : stage_judgments(runs, !has_final))
@@ -187,6 +189,25 @@ CombinedVerdict judge_together(std::span<const ReportedRun> runs) {
                          other_stages(judgments, &*first, found)),
              reasons(runs, has_final)},
             edge};
+}
+
+/// A warning if the runs predict different targets, otherwise "".
+std::string different_targets(std::span<const ReportedRun> runs) {
+    std::set<std::string> targets;
+    for (const ReportedRun& run : runs)
+        if (!run.report.target.empty())
+            targets.insert(run.report.target);
+    return targets.size() < 2
+               ? ""
+               : fmt::format(" The runs predict different targets: {}.", fmt::join(targets, "; "));
+}
+
+} // namespace
+
+CombinedVerdict judge_together(std::span<const ReportedRun> runs) {
+    CombinedVerdict judged = judge(runs);
+    judged.verdict.details += different_targets(runs);
+    return judged;
 }
 
 } // namespace rekindle::research

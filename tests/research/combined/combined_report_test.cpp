@@ -135,6 +135,24 @@ TEST(JudgeTogether, TheFinalPartDecides) {
     EXPECT_FALSE(both(Finds::edge, Finds::too_little).has_edge);
 }
 
+TEST(JudgeTogether, ABacktestOfValidationRowsShowsNoEdge) {
+    ReportedRun traded = run(ReportKind::backtest, Finds::edge);
+    traded.report.evidence = Evidence::single_split;
+    const auto [verdict, has_edge] = judge_together(std::vector{traded});
+    EXPECT_FALSE(has_edge);
+    EXPECT_EQ(verdict.label, "Too little to tell");
+}
+
+TEST(JudgeTogether, DifferentTargetsAreNamed) {
+    ReportedRun weeks = run(ReportKind::walk_forward, Finds::none),
+                days = run(ReportKind::search, Finds::none);
+    weeks.report.target = days.report.target = "the next week";
+    EXPECT_THAT(judge_together(std::vector{weeks, days}).verdict.text(), Not(HasSubstr("different targets")));
+    days.report.target = "the next day";
+    EXPECT_THAT(judge_together(std::vector{weeks, days}).verdict.text(),
+                HasSubstr("different targets: the next day; the next week."));
+}
+
 TEST(JudgeTogether, RunsOfOneKindAreToldApart) {
     const CombinedVerdict found =
         judge_together(std::vector{run(ReportKind::backtest, Finds::none, "runs/long"),

@@ -101,6 +101,13 @@ market::Instrument instrument_named(const TrainConfig& config) {
     }
 }
 
+std::string usual_day_start(const TrainConfig& config) {
+    if (has_instrument(config))
+        if (const auto rules = rules_in(instrument_named(config), config.zone))
+            return market::format_minute(rules->day_start);
+    return TrainConfig().day_start;
+}
+
 void apply_instrument(TrainConfig& config, std::set<std::string>& given) {
     if (!has_instrument(config))
         return;

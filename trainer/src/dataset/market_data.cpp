@@ -147,7 +147,7 @@ void warn_of_options_ignored_for_dates(const TrainConfig& config, ProgressSink& 
          {std::pair{"--clock", config.clock != usual.clock && !original(config)},
           {"--stamp", config.stamp != usual.stamp},
           {"--stamp-zone", config.stamp_zone != usual.stamp_zone},
-          {"--day-start", config.day_start != usual.day_start}})
+          {"--day-start", config.day_start != usual_day_start(config)}})
         if (differs)
             options += (options.empty() ? "" : ", ") + std::string(option);
     if (!options.empty())

@@ -460,7 +460,7 @@ AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress
             all.table.known_at.push_back(known(row));
             all.table.session.push_back(job.matrix.dates[row]);
             all.table.instrument.add(instrument);
-            all.table.fold.add(chosen_on ? "validation" : "later");
+            all.table.fold.add(chosen_on ? validation_fold : "later");
             all.table.seed.add(seed);
             const Forecast forecast = mean_forecast(forecasts, row - begin);
             all.table.prediction.push_back(forecast.value);

@@ -48,6 +48,7 @@ struct BacktestOutcome {
     std::string costs_text;   ///< "ES: 50 USD per point, commission 2.5 USD per contract and fill, …"
     std::string currency;     ///< of money; "" if unknown
     std::string signals_text; ///< "412 predictions of …"
+    std::size_t chosen_on = 0;   ///< predictions for validation rows, whose loss chose the epoch
     std::vector<std::string> notes;
     std::vector<std::filesystem::path> files; ///< paths that the job wrote
 };

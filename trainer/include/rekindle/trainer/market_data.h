@@ -43,6 +43,10 @@ bool has_instrument(const TrainConfig& config);
 /// has_instrument().
 market::Instrument instrument_named(const TrainConfig& config);
 
+/// The day_start that a configuration has unless the user gives another: the instrument's, in the zone of the
+/// sessions, or the default. Throws Error (usage) if the instrument is unknown.
+std::string usual_day_start(const TrainConfig& config);
+
 /// Sets zone, days, day_start and regular_hours to those of config.instrument, except for keys in `given`,
 /// and adds the keys that it set, apart from days, to `given`. A zone in `given` that is always the same time
 /// ahead of the instrument's (New York, Chicago) stays in force, and the hours are converted to it. Without

@@ -20,6 +20,9 @@ struct WordColumn {
     void add(std::string_view word);
 };
 
+/// The fold of the rows whose loss chose the epoch of the network that predicts them.
+inline constexpr std::string_view validation_fold = "validation";
+
 /// One row for each row of features that was not used in training and each network that predicted it. Columns
 /// have equal lengths. Predictions and outcomes are in the unit of the target: a log return, a volatility, or
 /// the probability of a rise. NaN: unknown.
