@@ -203,7 +203,7 @@ class Bars:
 
     @takes_settings("Bars.features")
     def features(self, *, progress: ProgressArgument = None, **settings: "Unpack[FeatureSettings]") -> Features:
-        """The features of each session, or with the group ``minute`` of each bar; exactly those of the program.
+        """The features of each session or, with the group ``minute``, of each bar. They are exactly the program's.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ def _paths_and_tables(sources: List[object], name: str) -> Tuple[List[str], Dict
         if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__arrow_c_array__"):
             raise TypeError(
                 f"cannot read bars from {type(source).__name__}: pass a path, or a table with __arrow_c_stream__, "
-                "as polars, pandas 2.2, pyarrow and DuckDB have it"
+                "as in polars, pandas 2.2, pyarrow and DuckDB"
             )
         number = f"-{len(tables) + 1}" if tables else ""
         paths.append(f"{_MEMORY}{name.replace(os.sep, '-')}{number}")
@@ -296,10 +296,10 @@ def read_bars(
     ----------
     data : path, table, or several of them
         Files or folders in any format that the program reads (CSV, Parquet, SCID, DBN …), and tables in memory from polars,
-        pandas, pyarrow, DuckDB or any library with ``__arrow_c_stream__``. Several form one history in chronological order.
+        pandas, pyarrow, DuckDB or any library with ``__arrow_c_stream__``. Several sources form one history, in order of time.
         Columns are recognized by their names, like those of a file with a header.
     name : str, default "table"
-        What messages call a table in memory, such as ``"ES 1 minute"``. If the table names no contract, its instrument is
+        How messages name a table in memory, such as ``"ES 1 minute"``. If the table names no contract, its instrument is
         recognized by this name.
     progress : callable or bool, optional
         Receives :class:`Progress`; True for a line on standard error, False for nothing. By default there is a line in a
@@ -348,6 +348,6 @@ def simulate(bars: int, *, seed: int = 42, start_date: datetime.date = datetime.
     Returns
     -------
     Table
-        In the form of :meth:`Bars.table`; :func:`read_bars` takes it.
+        In the form of :meth:`Bars.table`, which :func:`read_bars` accepts.
     """
     return Table(_core.simulate(bars, seed, (start_date - _EPOCH).days))

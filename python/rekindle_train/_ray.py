@@ -14,17 +14,17 @@ from ._bars import Bars
 from ._errors import RekindleError, UsageError
 from ._progress import Listener, _logger
 
-#: number, rung, epochs
+#: The number, rung and epochs of a trial.
 Trial = Tuple[int, int, int]
 
-#: How often the same trials may end a worker.
+#: The search fails after the same trials have ended this many workers.
 _MOST_DEATHS = 3
-#: Seconds after which Python handles signals while no trial finishes.
+#: Longest wait for a trial in seconds. Between waits, Python handles signals.
 _SIGNALS = 0.2
 
 
 class Worker:
-    """Runs trials in a process of the cluster. Reads the bars with the first trials, so that an error in reading is theirs."""
+    """Runs trials in a process of the cluster. Reads the bars with the first trials, which report any error in reading."""
 
     def __init__(self, bars: bytes, description: str, threads: int, device: str) -> None:
         self._given = (bars, description, threads, device)
@@ -39,7 +39,7 @@ class Worker:
 
 
 class _Place:
-    """Where a worker runs: the resources that it takes, and the host if it is tied to one."""
+    """Where a worker runs: the resources that it reserves, and its host if it is tied to one."""
 
     def __init__(self, cpus: float, gpus: float, node: Optional[str] = None) -> None:
         self.threads = max(1, int(cpus))
@@ -51,7 +51,7 @@ class _Place:
 
 
 def _places(workers: Optional[int]) -> List[_Place]:
-    """One for each host with CPUs, or this number of them, which share the cluster evenly."""
+    """One place for each host with CPUs or, if ``workers`` is given, that many places of equal size."""
     nodes = [(node["NodeID"], node["Resources"]) for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) > 0]
     if not nodes:
         raise RekindleError("the Ray cluster has no CPU to run trials on")
@@ -74,7 +74,7 @@ class Cluster:
                 ray.init(address=address, log_to_driver=False, logging_level="warning")
             except ConnectionError as error:
                 raise RekindleError(
-                    f"there is no Ray cluster at {address!r}", hint="ray start --head starts one; ray='local' uses this machine."
+                    f"no Ray cluster was found at {address!r}", hint="ray start --head starts one; ray='local' uses this machine."
                 ) from error
         self._places = _places(workers)
         self._free = deque(self._places)
@@ -98,7 +98,7 @@ class Cluster:
         return worker
 
     def run(self, description: str, trials: List[Trial], finished: Callable[[List[Dict[str, Any]]], bool]) -> None:
-        """Deals the trials to the workers in groups, and calls ``finished`` with the results of each group."""
+        """Hands the trials to the workers in groups, and calls ``finished`` with the results of each group."""
         if self._pickled is None:
             self._pickled = ray.put(pickle.dumps(self._bars))
         waiting = deque(_groups(trials, len(self._places), max(place.threads for place in self._places)))
@@ -128,7 +128,7 @@ class Cluster:
 
 
 def _groups(trials: List[Trial], workers: int, threads: int) -> List[List[Trial]]:
-    """Groups that keep the threads of a worker busy, and enough of them that all workers end at about the same time."""
+    """Groups large enough to keep a worker's threads busy, and small enough that all workers finish at about the same time."""
     share = -(-len(trials) // workers)
     size = max(1, min(share, max(threads, share // 8)))
     return [trials[begin : begin + size] for begin in range(0, len(trials), size)]

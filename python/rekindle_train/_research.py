@@ -48,7 +48,7 @@ class _Judged(_Job):
 
     @property
     def has_edge(self) -> bool:
-        """Whether the judgment is that there is an edge."""
+        """Whether the verdict is that there is an edge."""
         return self._has_edge
 
     @property
@@ -70,7 +70,7 @@ class WalkForward(_Judged):
 
     @property
     def predictions(self) -> Table:
-        """Every out-of-sample prediction, a row for each network, and for their mean if there are several.
+        """Every out-of-sample prediction: a row for each network and, if there are several, one for their mean.
 
         ``known_at``, ``session``, ``instrument``, ``fold``, ``seed`` (``"mean"`` for the mean), ``prediction``, ``sigma``,
         ``outcome``, ``baseline``: the columns of ``predictions.csv`` (docs/formats/predictions.md).
@@ -244,9 +244,9 @@ def search(
         settings of :func:`train`, ``train_rows`` can vary. Needed unless a search is resumed.
     ray : str, optional
         Runs the trials on a Ray cluster: ``"auto"`` for the one that this machine belongs to, ``"local"`` to start one
-        on this machine, or its address. The results are the same as without Ray. A worker that ends loses only its
-        unfinished trials, which another one runs again. Every host needs this package and, unless the bars were read
-        from tables, their files at the same paths. Needs the package ``ray``.
+        on this machine, or its address. The results are the same as without Ray. If a worker ends, another one
+        runs its unfinished trials again. Every host needs this package. If the bars were read from files, every host
+        needs them at the same paths. Needs the package ``ray``.
     ray_workers : int, optional
         How many processes run trials. The default is one for each host, with all of its CPUs and GPUs.
     progress : callable or bool, optional
@@ -293,7 +293,7 @@ def backtest(
     Parameters
     ----------
     bars : Bars
-        Costs follow the ``instrument`` that they were read with, or the names of their contracts.
+        Their ``instrument`` determines the costs; without one, the names of their contracts do.
     signals : WalkForward, path or table
         What to trade: the predictions of a walk-forward job, or a CSV file or a table with the column ``known_at`` and
         either ``prediction`` (docs/formats/predictions.md) or ``position`` (docs/formats/positions.md). Times are UTC. A
@@ -310,7 +310,7 @@ def backtest(
     Raises
     ------
     UsageError
-        A setting or the signals are wrong, or no bar follows the first signal.
+        A setting or a signal is wrong, or no bar follows the first signal.
     """
     table, name = signals, ""
     if isinstance(signals, WalkForward):
@@ -320,7 +320,7 @@ def backtest(
     elif not hasattr(signals, "__arrow_c_stream__") and not hasattr(signals, "__arrow_c_array__"):
         raise TypeError(
             f"cannot read signals from {type(signals).__name__}: pass a WalkForward, a path, or a table with "
-            "__arrow_c_stream__, as polars, pandas 2.2, pyarrow and DuckDB have it"
+            "__arrow_c_stream__, as in polars, pandas 2.2, pyarrow and DuckDB"
         )
     text, options = as_json("backtest", dict(settings))
     with Listener(progress) as listener:

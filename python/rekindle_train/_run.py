@@ -34,7 +34,7 @@ class Prediction:
     target : str
         What the value is.
     interval : tuple of float
-        The low and the high end of the range that is expected to hold ``interval_level`` of the outcomes; None if unknown.
+        The low and the high end of the range that is expected to contain ``interval_level`` of the outcomes; None if unknown.
     baseline : float
         What a model without features predicts.
     from_session, from_bar_end : str
@@ -173,7 +173,7 @@ class Run(ResultFolder):
         ----------
         bars : Bars
         other_instrument : bool, default False
-            Accept bars of another instrument than the model's.
+            Accept bars of an instrument other than the model's.
         progress : callable or bool, optional
             As in :func:`read_bars`.
 
@@ -184,7 +184,7 @@ class Run(ResultFolder):
         Raises
         ------
         UsageError
-            The bars differ from the model's in features, tick, length of bars, sessions or instrument.
+            The bars differ from the model's in features, tick, bar length, sessions or instrument.
         """
         return predict(self._folder, bars, other_instrument=other_instrument, progress=progress)
 
@@ -210,7 +210,7 @@ def predict(
     scaler : path, optional
         The scaler (JSON) of a model that has none.
     other_instrument : bool, default False
-        Accept bars of another instrument than the model's.
+        Accept bars of an instrument other than the model's.
     progress : callable or bool, optional
         As in :func:`read_bars`.
 

@@ -518,7 +518,7 @@ class SearchSettings(TypedDict, total=False):
     #: How settings are chosen. Default: 'sobol'.
     method: Literal['sobol', 'random', 'grid', 'halving']
 
-    #: Settings to try; without it, a grid tries all. Default: 100.
+    #: Settings to try; by default, a grid tries all. Default: 100.
     trials: int
 
     #: Halving: epochs of every setting in the first round. Default: 1.

@@ -27,7 +27,7 @@ OPTIONS: Dict[str, Dict[str, Row]] = {
 
 _READING_GROUPS = ("Input", "Time and sessions", "Volume profile")
 _READING = [name for name, row in SETTINGS.items() if row["group"] in _READING_GROUPS and name != "data"]
-#: Options that are parameters with types of their own.
+#: Options that are parameters of their own.
 _PARAMETERS = ("vary", "predictions", "positions")
 
 
@@ -143,7 +143,7 @@ def _documented(row: Row) -> str:
 
 
 def takes_settings(name: str) -> Callable[[_Function], _Function]:
-    """Gives the function of this name, which has ``**settings``, the signature and the descriptions of its settings."""
+    """Adds the settings of the function ``name`` to its signature and its docstring, in place of ``**settings``."""
     rows = BY_FUNCTION[name].values()
 
     def decorate(function: _Function) -> _Function:

@@ -22,7 +22,8 @@ class Bars {
 
     const Settings& settings() const noexcept { return settings_; }
     const trainer::MarketData& data() const noexcept { return data_; }
-    /// Returns these bars if they are what would be read; otherwise reads their files or tables again.
+    /// Returns these bars if the requested settings would read the same; otherwise reads their files or
+    /// tables again.
     trainer::BarReader reader() const;
 
   private:

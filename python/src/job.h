@@ -28,7 +28,7 @@ class JobProgress final : public trainer::ProgressSink {
     void stage_ended(std::string_view stage, double seconds, std::string_view summary) override;
     void epoch_ended(const trainer::EpochMetrics& metrics) override;
 
-    /// Calls `function` with the global lock; a Python exception in it ends the job likewise.
+    /// Calls `function` with the global lock held. A Python exception in it ends the job, too.
     void call(const std::function<void()>& function);
 
     /// Whether an exception ended the job.
@@ -47,10 +47,9 @@ class JobProgress final : public trainer::ProgressSink {
     std::exception_ptr raised_;
 };
 
-/// Warns that a job was interrupted and how to continue it.
+/// Warns the listener that the job was interrupted, and says how to continue it.
 void tell_how_to_continue(nanobind::handle listener, const char* function, const std::string& folder);
 
-/// The folder of the result of a job.
 template <class Outcome>
 std::string folder_of(const Outcome& outcome) {
     if constexpr (requires { outcome.run_folder; })
@@ -81,8 +80,8 @@ auto run_job(nanobind::handle listener, const Work& work) {
     return std::move(*result);
 }
 
-/// run_job() for a job whose result tells whether it was interrupted, and its folder. If Python ends it, for
-/// example with Ctrl-C, tells the listener how `function` continues it.
+/// Like run_job(), for a job whose result says whether it was interrupted and in which folder. If Python ends
+/// the job, for example with Ctrl-C, tells the listener how `function` continues it.
 template <class Work>
 auto run_resumable(nanobind::handle listener, const char* function, const Work& work) {
     std::string folder;

@@ -55,7 +55,7 @@ std::vector<double> fractions(std::span<const std::int64_t> volumes, double per_
     return values;
 }
 
-/// What one traded unit is in the fixed-point volumes of a profile.
+/// The fixed-point value of one traded unit in the volumes of a profile.
 double profile_units(const market::BarMetadata& metadata) {
     return static_cast<double>(metadata.volume_per_unit()) *
            static_cast<double>(std::int64_t{1} << market::volume_fraction_bits);

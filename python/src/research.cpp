@@ -54,7 +54,7 @@ nb::dict walk_forward(const Bars& bars, const std::string& json, const std::stri
     return result;
 }
 
-/// The trial for a worker or from one, as Python passes it between processes.
+/// A finished trial in a form that Python can pass between processes.
 nb::dict packed(const research::Trial& trial) {
     nb::dict result;
     result["number"] = trial.number;
@@ -85,11 +85,11 @@ research::Trial unpacked(nb::handle packed) {
     return trial;
 }
 
-/// number, rung, epochs
+/// The number, rung and epochs of a trial.
 using TrialKey = std::tuple<std::uint64_t, std::int64_t, std::int64_t>;
 
-/// Trials that the Python function `run(description, trials, finished)` runs, for example on a cluster. It
-/// calls `finished(results)`, which returns whether to go on.
+/// Lets the Python function `run(description, trials, finished)` run the trials, for example on a cluster.
+/// That function calls `finished(results)`, which returns whether to continue.
 class PythonTrials final : public research::RemoteTrials {
   public:
     /// Precondition: `run` outlives this object.
@@ -109,7 +109,7 @@ class PythonTrials final : public research::RemoteTrials {
                 const nb::gil_scoped_release release;
                 try {
                     finished(own);
-                } catch (...) { // the store cannot be written; Python's frames are left first
+                } catch (...) { // the store cannot be written; rethrown once Python has returned
                     failure = std::current_exception();
                 }
                 return failure == nullptr && !progress_.ended();
@@ -175,7 +175,7 @@ struct Signals {
     std::string name = {};   ///< what messages call them
 };
 
-/// The signals in a table that messages call `name`, or in the file of this name if there is no table.
+/// The signals in `table`, which messages call `name`; without a table, those in the file `name`.
 Signals signals_of(nb::handle table, const std::string& name) {
     constexpr std::array<std::string_view, 11> columns{"known_at",   "instrument", "fold",       "seed",
                                                        "prediction", "outcome",    "position",   "limit",
@@ -183,7 +183,7 @@ Signals signals_of(nb::handle table, const std::string& name) {
     Signals signals{.name = name};
     if (!table.is_none())
         signals.csv = market::csv_of(import_table(table), columns);
-    else if (!name.ends_with(".parquet")) // whose reading fails with a hint
+    else if (!name.ends_with(".parquet")) // run_backtest_job() refuses Parquet with a hint
         signals.csv = read_file(name);
     std::string_view header(signals.csv);
     while (header.starts_with('#'))
@@ -199,7 +199,7 @@ nb::dict backtest(const Bars& bars, nb::handle table, const std::string& name, c
                   const std::string& rules, nb::handle listener) {
     Settings settings = with_settings(bars.settings(), json, "backtest");
     if (!settings.given.contains("instrument"))
-        settings.config.instrument = "auto"; // costs follow the names of contracts
+        settings.config.instrument = "auto"; // the names of contracts determine the costs
     Signals signals = signals_of(table, name);
     Json options = Json::parse(rules);
     options[signals.option] = signals.name;

@@ -1,5 +1,5 @@
 #pragma once
-/// Walk-forward, search and backtest.
+/// Binds walk-forward, search and backtest.
 
 #include <nanobind/nanobind.h>
 

@@ -19,7 +19,7 @@ Column word_column(std::string name, trainer::WordColumn column) {
     return text_column(std::move(name), std::move(indices), std::move(column.words));
 }
 
-/// A column of texts, each of which is stored once.
+/// A column of texts that stores each distinct text once.
 Column texts_column(std::string name, const std::vector<std::string>& texts) {
     std::map<std::string, std::int32_t> known;
     std::vector<std::string> words;
@@ -54,7 +54,7 @@ Column column_of(std::string name, ColumnType type, std::span<const Element> ele
     return own_column(std::move(name), type, std::move(values));
 }
 
-/// The values of a setting: numbers if all are, otherwise texts as in trials.csv.
+/// The values of a setting: numbers if all of them are numbers, otherwise texts as in trials.csv.
 Column setting_column(const std::string& key, std::span<const research::Trial> trials) {
     const auto all = [&](auto&& holds) {
         return std::ranges::all_of(trials,

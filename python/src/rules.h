@@ -12,7 +12,7 @@
 namespace rekindle::python {
 
 /// A command line with the options in `rules` (JSON text: option keys and values), checked against the
-/// program's option table, also together with the settings. Throws Error (usage) like the program.
+/// program's option table, both alone and combined with the settings. Throws Error (usage) like the program.
 cli::CommandLine command_line(std::string_view command, const Settings& settings, const std::string& rules);
 /// The configuration of these settings.
 cli::EffectiveConfig effective(const Settings& settings);

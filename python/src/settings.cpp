@@ -75,7 +75,7 @@ Settings with_settings(Settings base, const std::string& json, std::string_view 
         config.clock = market::Clock::raw;
     trainer::check_combinations(command, config, base.chosen);
     if (config.instrument == "auto")
-        config.instrument = "none"; // so that reading and training cut the bars alike
+        config.instrument = "none"; // so that reading and training form the same sessions
     trainer::apply_instrument(config, base.given);
     return base;
 }

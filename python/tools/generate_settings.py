@@ -3,7 +3,7 @@
     PYTHONPATH=build/release/python python3 python/tools/generate_settings.py           prints the file
     PYTHONPATH=build/release/python python3 python/tools/generate_settings.py --write   writes it
 
-Everything comes from the table of settings in the extension module, from which the program's options come, too.
+Everything comes from the table of settings in the extension module, which also defines the program's options.
 """
 
 import pathlib

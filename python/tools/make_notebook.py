@@ -94,8 +94,8 @@ WORTH = [
     """# What a model is worth
 
 From daily bars to out-of-sample predictions, a backtest, and the same trades in two other packages. Needs `rekindle-train`,
-`pandas` and `matplotlib`, and for the last two parts `backtesting` and `vectorbt`. The prices are the daily bars of a stock that
-come with the package `backtesting`; to use your own, replace `prices`.""",
+`pandas`, `matplotlib`, `backtesting` and `vectorbt`. The prices are the daily bars of a stock that come with the package
+`backtesting`; to use your own, replace `prices`.""",
     """import backtesting
 import matplotlib.pyplot as plt
 import numpy as np
@@ -110,8 +110,8 @@ bars = rk.read_bars(prices.reset_index(), name="GOOG", instrument="US-STOCK")
 print(bars)""",
     """## Walk-forward
 
-Three networks, which differ in their seed, are trained for each of eight windows, on earlier days only. They predict the return
-of the next day. The latest fifth of the days stays untouched; `final=True` opens it, once all choices have been made.""",
+For each of eight windows, three networks with different seeds are trained, on earlier days only. They predict the return of the
+next day. The latest fifth of the days stays untouched; `final=True` opens it, once all choices have been made.""",
     """judged = rk.walk_forward(
     bars,
     output="runs",
@@ -131,7 +131,7 @@ print(predictions[["known_at", "fold", "prediction", "sigma", "outcome", "baseli
     """## Backtest
 
 Long 100 shares if the mean of the networks predicts a rise, otherwise short. Orders are filled at the open of the next day.
-Without the settings for costs, those typical of the instrument are charged.""",
+Costs that you do not set are those typical of the instrument.""",
     """tested = rk.backtest(bars, judged, output="backtest", size=100, commission_percent=0.05, slippage_ticks=0, margin_percent=100)
 print(tested)
 figure, axis = plt.subplots(figsize=(11, 4), layout="constrained")

@@ -10,14 +10,14 @@
 
 namespace rekindle::research {
 
-/// The configuration of a new job: makes paths absolute, and infers the instrument from the names of the data
+/// The configuration of a new job. Makes paths absolute; infers the instrument from the names of the data,
 /// and reports it.
 trainer::TrainConfig new_config(trainer::TrainConfig requested, const std::set<std::string>& given,
                                 trainer::ProgressSink& progress);
 
-/// The configuration of a resumed job: `stored`, with the given settings for where the data is and where to
-/// train. Throws Error (usage) that names the first other setting that differs. `noun` names the job in the
-/// message, such as "search".
+/// The configuration of a resumed job. Only settings that say where the data is or where to train can replace
+/// stored ones. Throws Error (usage) if any other given setting differs from the stored one, and names the
+/// first of these. `noun` names the job in the message, such as "search".
 trainer::TrainConfig resumed_config(const trainer::TrainConfig& requested, const std::set<std::string>& given,
                                     const trainer::TrainConfig& stored, std::string_view noun);
 

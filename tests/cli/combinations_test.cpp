@@ -259,7 +259,7 @@ const std::set<std::pair<std::string, std::string>> by_the_bars{
     {"--clock", "--calendar"},      // inspect with raw labels: no missing day is one of these holidays
     {"--weighting", "--tie"},       // unequal weights leave no ties
     {"--compat", "--clock"},        // it implies raw labels
-    {"--clock", "--tick"},          // raw labels infer no instrument, and without its tick the bars show 0.5
+    {"--clock", "--tick"},          // raw labels: no inferred instrument, and the bars suggest a tick of 0.5
     {"--compat", "--tick"},         // the same
     {"--zone", "--tick"},           // the same, because the hours of the instrument cannot be converted
     {"--features", "--tick"},       // these features do not depend on the tick

@@ -149,7 +149,7 @@ std::string daily(const char* header_contract, const std::string& contract, std:
 TEST(MarketWarnings, ClockThatTheVolumeContradicts) {
     expect_said(simulated(), {"--clock", "exchange"}, {"--clock exchange looks wrong"});
     std::vector<std::string> commands = commands_of("clock");
-    std::erase(commands, "import-model"); // it asks for the original's rules, mistakes included
+    std::erase(commands, "import-model"); // it uses the original's rules, including their mistakes
     expect_said(simulated(), {"--clock", "exchange"}, {"Use --clock utc"}, 0, commands);
 }
 

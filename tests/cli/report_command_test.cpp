@@ -172,7 +172,7 @@ TEST_F(ReportCommand, TellsTheStoryOfACsvAParquetAndAScidFile) {
         verdict = first;
     }
     const std::string error = fails({"bars.csv-runs", "bars.parquet-runs"});
-    EXPECT_TRUE(contains(error, "these runs are about different data")) << error;
+    EXPECT_TRUE(contains(error, "these runs read different data")) << error;
     EXPECT_TRUE(contains(error, "ES (bars.csv)") && contains(error, "ES (bars.parquet)")) << error;
 }
 
@@ -188,14 +188,14 @@ TEST_F(ReportCommand, OpensOnlyWhatItCanRead) {
     EXPECT_TRUE(contains(succeeds({"report", "runs", "--log-format", "json"}), "\"event\":\"result\""));
 
     EXPECT_TRUE(contains(fails({}), "RUN... is missing"));
-    EXPECT_TRUE(contains(fails({"nowhere"}), "there is no such folder"));
+    EXPECT_TRUE(contains(fails({"nowhere"}), "the folder does not exist"));
     EXPECT_TRUE(contains(fails({"runs", "--epochs", "3"}), "--epochs"));
     EXPECT_TRUE(contains(fails({"runs", "--format", "xml"}), "--format"));
     EXPECT_TRUE(contains(fails({"runs", "--output", (run / "report.html").string()}), "in another folder"));
     fs::remove(run / "report.json");
     EXPECT_TRUE(contains(fails({"runs"}), "rekindle train --resume-from-checkpoint runs/"))
         << fails({"runs"});
-    // And what the message advises works.
+    // The command that the message recommends works.
     succeeds({"train", "--resume-from-checkpoint", run.string(), "--quiet"});
     succeeds({"report", "runs"});
 }

@@ -95,7 +95,7 @@ def test_different_instruments(csv, folder):
 
 
 def test_bars_of_an_instrument(csv, folder):
-    """The hours that an instrument sets are not taken for settings of the user, which session="all" excludes."""
+    """Hours that come from the instrument do not count as the user's own, which session="all" would exclude."""
     bars = rk.read_bars(csv, instrument="ES", progress=False)
     assert bars.settings["regular_hours"] != "auto"
     run = rk.train(bars, progress=False, output=folder / "instrument", **SMALL)

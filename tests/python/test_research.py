@@ -130,7 +130,7 @@ RULES = {"capital": 2_000_000, "sizing": "fraction", "size": 0.5, "commission_pe
 
 
 def test_backtest(csv, bars, walked, folder):
-    """The program reads the file of the program's own walk-forward, the module the predictions of its own."""
+    """The program trades the predictions of its own walk-forward, and the module those of its own."""
     (job,) = (folder / "walked-cli").iterdir()
     predictions = job / "predictions.csv"
     run_program(
@@ -147,7 +147,7 @@ def test_backtest(csv, bars, walked, folder):
 
 
 def predictions_of(walked):
-    """Only what a backtest needs, of the mean of the networks."""
+    """The columns that a backtest needs, for the mean of the networks."""
     table = walked.predictions
     mean = table["seed"] == "mean"
     return {name: table[name][mean] for name in ("known_at", "prediction", "outcome")}
@@ -217,7 +217,7 @@ def test_progress(bars, folder):
 
 @pytest.mark.parametrize("function", ["walk_forward", "search"])
 def test_ctrl_c(bars, folder, caplog, function):
-    """The message names the folder, and continuing gives what an uninterrupted job gives."""
+    """The message names the folder, and the continued job gives the same as an uninterrupted one."""
     settings = {**SMALL, "epochs": 200, "folds": 3}
     call = {
         "walk_forward": lambda **more: rk.walk_forward(bars, **more),

@@ -1,4 +1,4 @@
-"""A search on a local Ray cluster of three workers gives what a search in one process gives."""
+"""A search on a local Ray cluster of three workers gives the same results as a search in one process."""
 
 import logging
 import os
@@ -96,7 +96,7 @@ def worker_processes():
 
 
 def all_end():
-    """Whether the workers end within a while."""
+    """Whether all workers end within 20 seconds."""
     for _ in range(200):
         if not worker_processes():
             return True
@@ -167,7 +167,7 @@ def test_a_cluster_continues_a_search(bars, expected, folder):
 
 
 def test_bars_from_a_table(bars, expected, folder):
-    """Tables travel to the workers."""
+    """Tables are sent to the workers."""
     table = pyarrow.csv.read_csv(bars.files[0], read_options=pyarrow.csv.ReadOptions(skip_rows=1))
     own = rk.read_bars(table, progress=False)
     found = rk.search(own, VARY, ray="auto", ray_workers=WORKERS, output=folder / "table", progress=False, **SETTINGS)
@@ -175,7 +175,7 @@ def test_bars_from_a_table(bars, expected, folder):
 
 
 def test_other_bars_on_a_worker(bars, folder):
-    """A file that differs on a worker's host is an error, not another result."""
+    """If the file on a worker's host differs, the search fails instead of giving another result."""
     path = folder / "changing.csv"
     lines = pathlib.Path(bars.files[0]).read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines), encoding="utf-8")

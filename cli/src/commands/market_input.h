@@ -30,8 +30,8 @@ class ScratchFile {
     std::filesystem::path path_;
 };
 
-/// The bars and sessions of a command's instruments, and the resources that read them. While the object
-/// lives, Ctrl-C sets the token.
+/// The bars and sessions of a command's instruments, and the resources to read them. While the object lives,
+/// Ctrl-C sets the token.
 struct MarketInput {
     /// Reads the bars; see trainer::load_markets.
     MarketInput(const Context& context, const trainer::TrainConfig& config, trainer::ProgressSink& progress);

@@ -12,7 +12,7 @@ namespace rekindle::cli {
 
 namespace {
 
-/// One object for a model of one instrument, otherwise an object with a list of them.
+/// The prediction as an object; for a model of several instruments, an object with the list of predictions.
 nlohmann::ordered_json json_of(const std::vector<trainer::Prediction>& predictions) {
     auto list = nlohmann::ordered_json::array();
     for (const trainer::Prediction& prediction : predictions)

@@ -89,8 +89,8 @@ std::vector<OptionSpec> signals() {
          .words = {"both", "long", "short"},
          .group = group,
          .brief = "Sides that the predictions may trade",
-         .detail = "With long, a prediction that would be short means flat; with short, one that would be "
-                   "long does.",
+         .detail = "With long, predictions that would be short mean flat; with short, predictions that "
+                   "would be long mean flat.",
          .example = "--direction long",
          .commands = only_backtest,
          .default_text = "both",
@@ -217,7 +217,7 @@ std::vector<OptionSpec> costs() {
     };
     OptionSpec point_value =
         cost("point-value", "MONEY", "Value of one point per contract",
-             "The default comes from the instrument (50 USD for ES), or is 1.", "--point-value 50");
+             "The default is the instrument's value (50 USD for ES), or 1.", "--point-value 50");
     point_value.range.low_excluded = true;
     return {
         point_value,

@@ -76,20 +76,20 @@ CommandSpec predict() {
 }
 
 CommandSpec import_model() {
-    return {
-        .name = "import-model",
-        .positional = "FILE",
-        .positional_required = true,
-        .brief = "Make a run folder from a network of the original system",
-        .detail =
-            "Reads the best_model.pt, model.pt or .safetensors of a network that the original's train.py "
-            "trained. Such a file holds no scaler, so one is fitted here to the features of the bars that "
-            "the network was trained on (--data), computed by the original's rules. Scores the network on "
-            "the rows after --train-split and writes a run folder that predict --model FOLDER and train "
-            "--model FOLDER accept. A pickle is parsed as data; nothing in it is ever executed.",
-        .examples = {{"best_model.pt --data merged_es_vix_test.csv", "the original's file and its bars"},
-                     {"best_model.pt --data bars.csv --scaler standard",
-                      "a network trained before 2025-10-31, when the original scaled by mean and std"}}};
+    return {.name = "import-model",
+            .positional = "FILE",
+            .positional_required = true,
+            .brief = "Make a run folder from a network of the original system",
+            .detail =
+                "Reads the best_model.pt, model.pt or .safetensors of a network that the original's train.py "
+                "trained. The file holds no scaler. This command fits one to the features of the bars that "
+                "the network was trained on (--data), which it computes by the original's rules. Scores the "
+                "network on the rows after --train-split and writes a run folder that predict --model "
+                "FOLDER and train --model FOLDER accept. A pickle is parsed as data; nothing in it is ever "
+                "executed.",
+            .examples = {{"best_model.pt --data merged_es_vix_test.csv", "the original's file and its bars"},
+                         {"best_model.pt --data bars.csv --scaler standard",
+                          "a network trained before 2025-10-31, when the original scaled by mean and std"}}};
 }
 
 CommandSpec inspect() {
@@ -140,20 +140,19 @@ CommandSpec backtest() {
 }
 
 CommandSpec report() {
-    return {
-        .name = "report",
-        .positional = "RUN...",
-        .positional_required = true,
-        .brief = "Combine training, walk-forward, search and backtest in one report",
-        .detail =
-            "Takes the folders of runs on the same data, in any order, or folders that contain them, and "
-            "writes one page. Its first line is the verdict of the whole: the strictest evidence decides, "
-            "which is the final part of walk-forward if it was opened, otherwise backtest, search and "
-            "walk-forward, which must all find an edge. A training run alone never shows one. If the stages "
-            "disagree, the verdict says so. docs/combined-report.md describes the rules.",
-        .examples = {{"TRAINING backtest", "every run in TRAINING, and a backtest"},
-                     {"TRAINING/walk_forward_20261121_101500 backtest --output final.html",
-                      "two runs, into a page of another name"}}};
+    return {.name = "report",
+            .positional = "RUN...",
+            .positional_required = true,
+            .brief = "Combine training, walk-forward, search and backtest in one report",
+            .detail =
+                "Takes the folders of runs on the same data, in any order, or folders that contain them, and "
+                "writes one page. Its first line is the overall verdict. The strictest evidence decides: the "
+                "final part of walk-forward if it was opened; otherwise backtest, search and walk-forward, "
+                "which must all find an edge. A training run alone never shows an edge. If the stages "
+                "disagree, the verdict says so. docs/combined-report.md describes the rules.",
+            .examples = {{"TRAINING backtest", "every run in TRAINING, and a backtest"},
+                         {"TRAINING/walk_forward_20261121_101500 backtest --output final.html",
+                          "two runs, in a page with another name"}}};
 }
 
 CommandSpec simulate() {

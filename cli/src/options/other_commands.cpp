@@ -136,8 +136,8 @@ std::vector<OptionSpec> other_commands() {
          .value_name = "FILE",
          .group = "Output",
          .brief = "The page to write: an HTML file outside the folders of the runs",
-         .detail = "The page links to the reports of the runs by relative paths, so it can be moved together "
-                   "with them. An existing file is replaced as a whole or not at all.",
+         .detail = "The page links to the reports of the runs by relative paths, so you can move it together "
+                   "with them. Replaces an existing file completely or not at all.",
          .example = "TRAINING backtest --output results.html",
          .commands = {"report"},
          .default_text = "rekindle-report.html"},

@@ -40,8 +40,8 @@ std::vector<OptionSpec> search() {
          .value_name = "N",
          .range = {.low = 1, .high = 1e8},
          .group = group,
-         .brief = "Settings to try; without it, a grid tries all",
-         .detail = "A search that is resumed can be given a larger number.",
+         .brief = "Settings to try; by default, a grid tries all",
+         .detail = "When you resume a search, you can give a larger number.",
          .example = "--vary learning-rate=1e-4..1e-2@log --trials 1000",
          .commands = commands,
          .default_text = std::to_string(rules.trials)},
@@ -52,8 +52,8 @@ std::vector<OptionSpec> search() {
          .group = group,
          .brief = "Halving: epochs of every setting in the first round",
          .detail =
-             "One in --reduction of the settings, the best, trains again with --reduction times as many "
-             "epochs, and so on up to --epochs.",
+             "The best settings, one in --reduction, train again with --reduction times as many epochs, "
+             "and so on up to --epochs.",
          .example = "--method halving --min-epochs 2",
          .commands = commands,
          .default_text = std::to_string(rules.min_epochs)},
@@ -74,9 +74,9 @@ std::vector<OptionSpec> search() {
          .group = group,
          .brief = "Score by which the best setting is chosen",
          .detail = "loss: how far the forecasts' squared error (for directions, log loss) is below the "
-                   "training mean's. timing: the Sharpe ratio of holding the forecast's side of the "
-                   "training mean, which is comparable between targets. auto is loss, or timing if the "
-                   "target varies.",
+                   "training mean's. timing: the Sharpe ratio of the timing returns (outcome minus "
+                   "training mean, negated if the forecast is below that mean). It is comparable between "
+                   "targets. auto is loss, or timing if the target varies.",
          .example = "--vary target-bars=5|15|60 --objective timing",
          .commands = commands,
          .default_text = "auto"},

@@ -64,8 +64,8 @@ std::vector<OptionSpec> walk_forward() {
          .range = {.low = 1, .high = 19},
          .group = group,
          .brief = "Blocks that a fold of --blocks predicts",
-         .detail = "Choosing K of N blocks gives N over K folds, and N-1 over K-1 paths: with 2 of 6 "
-                   "blocks predicted, 15 folds and 5 paths.",
+         .detail = "Predicting K of N blocks gives (N choose K) folds and (N-1 choose K-1) paths: for 2 of 6 "
+                   "blocks, 15 folds and 5 paths.",
          .example = "--blocks 6 --test-blocks 2",
          .commands = commands,
          .default_text = std::to_string(rules.test_blocks)},

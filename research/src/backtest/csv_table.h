@@ -18,7 +18,7 @@ class CsvRow {
     CsvRow(const std::vector<std::string>& header, const std::string& where, std::uint64_t line)
         : header_(header), where_(where), line_(line) {}
 
-    /// The field of a column; "" if the table has no such column.
+    /// The field of a column; "" if the table lacks the column.
     std::string_view text(std::string_view column) const;
     /// A number; NaN for an empty field, "nan", or a missing column. Throws Error (usage) for any other text.
     double number(std::string_view column) const;

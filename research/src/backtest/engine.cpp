@@ -32,7 +32,7 @@ struct EntryOrder {
 /// Which protective orders a bar may fill.
 struct ProtectionScope {
     bool from_open = true;   ///< the position was held when the bar opened
-    bool take_profit = true; ///< the bar certainly reached the take profit after the entry
+    bool take_profit = true; ///< a take profit in this bar certainly came after the entry
 };
 
 class Engine {

@@ -107,11 +107,11 @@ trainer::Verdict verdict_of(const PeriodReturns& periods, const Error* unjudged,
                 .details = "No verdict: " + unjudged->message() + ".",
                 .undecided = true};
     const Skill& skill = *evaluation.skill;
-    std::string details = fmt::format("The deflated Sharpe ratio is {:.1f} % for {}, and {:.1f} % "
-                                      "after subtracting its share of the market's return; an edge needs "
-                                      "{:.0f} % in both. ",
-                                      100 * skill.deflated, trials_text(evaluation.trials),
-                                      100 * skill.deflated_beyond_market, 100 * Skill::needed);
+    std::string details =
+        fmt::format("The deflated Sharpe ratio is {:.1f} % for {}, and {:.1f} % after subtracting the "
+                    "strategy's share of the market's return; an edge needs {:.0f} % in both. ",
+                    100 * skill.deflated, trials_text(evaluation.trials), 100 * skill.deflated_beyond_market,
+                    100 * Skill::needed);
     details +=
         fmt::format("Annual Sharpe ratio {:.2f} (buy and hold {:.2f}), largest drawdown {:.1f} % ({:.1f} %).",
                     own.annual_sharpe, evaluation.buy_and_hold.annual_sharpe, 100 * own.largest_drawdown,

@@ -1,5 +1,5 @@
 #pragma once
-/// Words the scores and the verdict of a backtest.
+/// Puts the scores and the verdict of a backtest into words.
 
 #include <rekindle/research/performance.h>
 

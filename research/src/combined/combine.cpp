@@ -34,14 +34,14 @@ void require_same_data(std::span<const ReportedRun> runs) {
     const ReportedRun& first = runs.front();
     for (const ReportedRun& run : runs)
         if (!same_data(first.report, run.report))
-            throw usage_error(fmt::format("these runs are about different data: {} read {}, and {} read {}",
+            throw usage_error(fmt::format("these runs read different data: {} read {}, and {} read {}",
                                           first.folder.string(), inputs_text(first.report, true),
                                           run.folder.string(), inputs_text(run.report, true)))
                 .expected("runs that read the same bars of the same instrument")
-                .hint("Name the folders of the runs one by one, or make one report for each of the data.");
+                .hint("Name only the runs on the same data, or make a separate report for each data set.");
 }
 
-/// The address of a page, as the browser resolves it from a page in `folder`.
+/// A relative link to `page`, percent-encoded, for a page in `folder`.
 std::string link_to(const fs::path& page, const fs::path& folder) {
     const std::string path =
         fs::absolute(page).lexically_normal().lexically_relative(fs::absolute(folder).lexically_normal());

@@ -17,7 +17,7 @@ using trainer::ReportKind;
 
 enum class Found { edge, no_edge, undecided };
 
-/// One verdict among those of all stages.
+/// The verdict of one stage.
 struct Judgment {
     std::string name;  ///< "the backtest"
     std::string place; ///< "in the backtest"
@@ -49,7 +49,8 @@ const char* preposition_of(ReportKind kind) {
     return kind == ReportKind::training ? "on the validation rows of " : "in ";
 }
 
-/// The verdicts of the stages without the final parts, the strictest first: the backtest, which pays costs.
+/// The verdicts of the stages, without final parts. The strictest comes first: the backtest, because it pays
+/// costs.
 std::vector<Judgment> stage_judgments(std::span<const ReportedRun> runs, bool decide) {
     std::map<std::string, int> count;
     for (const ReportedRun& run : runs)
@@ -79,7 +80,7 @@ std::vector<Judgment> final_judgments(std::span<const ReportedRun> runs) {
     return judgments;
 }
 
-/// What the deciding judgments find together: one without an edge is enough for none.
+/// Combines the judgments that decide: all of them must find an edge.
 Found found_by_all(std::span<const Judgment> judgments) {
     Found together = Found::undecided;
     for (const Judgment& judgment : judgments) {
@@ -153,7 +154,7 @@ CombinedVerdict without_evidence(std::span<const Judgment> judgments) {
                              none.empty() ? ""
                                           : fmt::format("; the stages disagree: {} {} none", list_of(none),
                                                         none.size() == 1 ? "finds" : "find")),
-                 "One split by time is one sample, and its rows also chose the epoch. " + advice, true},
+                 "A single split by time is one sample, and its rows also chose the epoch. " + advice, true},
                 false};
     if (none.empty())
         return {{"Too little to tell", "no stage has enough data to tell", advice, true}, false};

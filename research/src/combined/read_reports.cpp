@@ -51,7 +51,7 @@ std::string writing_command(ReportKind kind, const fs::path& folder) {
 
 ReportedRun read_run(const fs::path& folder, ReportKind kind) {
     const fs::path file = folder / "report.json";
-    const std::string advice = fmt::format("This writes it: {}", writing_command(kind, folder));
+    const std::string advice = fmt::format("This command writes it: {}", writing_command(kind, folder));
     if (!is_there(file))
         throw usage_error(is_there(folder / "report.html")
                               ? "an earlier version of rekindle wrote this run, without a report.json"
@@ -70,7 +70,7 @@ struct RunFolder {
     fs::path folder; ///< as the user named it
     ReportKind kind;
 };
-/// By canonical path, so that two names of one folder are one run.
+/// Keyed by canonical path, so that a folder with two names is one run.
 using RunFolders = std::map<fs::path, RunFolder>;
 
 /// Adds `folder` if it is a run, otherwise the runs in it.
@@ -81,7 +81,8 @@ void add_runs(const fs::path& folder, RunFolders& found) {
         return;
     }
     for (const auto& entry : fs::directory_iterator(folder, code))
-        // A hidden folder is a run that has not begun (RunFolder); links could form a circle.
+        // Skips hidden folders, which are runs that have not begun (trainer's RunFolder), and links, which
+        // could form a cycle.
         if (entry.is_directory(code) && !entry.is_symlink(code) &&
             !entry.path().filename().string().starts_with('.'))
             add_runs(entry.path(), found);
@@ -94,7 +95,7 @@ std::vector<ReportedRun> read_reports(std::span<const fs::path> folders) {
     for (const fs::path& folder : folders) {
         std::error_code code;
         if (!fs::is_directory(folder, code))
-            throw usage_error(is_there(folder) ? "this is a file" : "there is no such folder")
+            throw usage_error(is_there(folder) ? "this is a file" : "the folder does not exist")
                 .at(folder.string())
                 .expected("the folder of a run, or one that contains runs");
         fs::path plain = folder.lexically_normal();

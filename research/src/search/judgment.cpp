@@ -144,8 +144,9 @@ SearchJudgment judge(std::span<const Trial> trials, std::size_t chosen,
     auto& reasons = judgment.reasons;
     const auto estimate = estimate_sharpe(column(returns, returns.chosen));
     if (!estimate || judgment.rows < min_judged_periods) {
-        reasons.push_back(fmt::format("no judgment: the settings share only {}, and it needs at least {}",
-                                      counted(judgment.rows, "scored row"), min_judged_periods));
+        reasons.push_back(
+            fmt::format("no judgment: the settings share only {}, but a judgment needs at least {}",
+                        counted(judgment.rows, "scored row"), min_judged_periods));
         return judgment;
     }
     const double variance = trials.size() > 1 ? variance_of_ratios(returns) : 0;
@@ -190,8 +191,7 @@ trainer::Verdict verdict_of(const SearchJudgment& judgment) {
                             "were tried",
                             settings),
                 details};
-    return {"No edge",
-            fmt::format("the best of {} is no better than luck makes the best of that many", settings),
+    return {"No edge", fmt::format("the best of {} is no better than luck alone would make it", settings),
             details};
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-/// Progress of the data of trials, which would repeat for every trial.
+/// Hides the progress of preparing a trial's data, which would otherwise be printed for every trial.
 
 #include <rekindle/trainer/progress.h>
 
 namespace rekindle::research {
 
-/// Forwards only warnings. The sink that receives them outlives the calls.
+/// Forwards only warnings. Precondition: the sink that receives them outlives this object.
 class QuietProgress final : public trainer::ProgressSink {
   public:
     explicit QuietProgress(trainer::ProgressSink& next) : next_(&next) {}

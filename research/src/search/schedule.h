@@ -18,7 +18,7 @@ namespace rekindle::research {
 /// rung. Here, a promoted trial starts over from its first epoch.
 class Schedule {
   public:
-    /// `epochs` is the number for trials on the last rung, `trials` the number of points to try.
+    /// `epochs` is the number of epochs on the last rung, `trials` the number of points to try.
     Schedule(const SearchRules& rules, std::int64_t epochs, std::uint64_t trials);
 
     /// The next independent trials, at most `most` (16 for halving); empty when all are done.

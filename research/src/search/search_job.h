@@ -58,10 +58,10 @@ trainer::TrainConfig config_of(const StoredSearch& search, const nlohmann::order
                                std::optional<std::int64_t> epochs);
 /// The windows of a trial.
 WalkForwardRules rules_of(const StoredSearch& search, const nlohmann::ordered_json& settings);
-/// A key of the settings that determine a TrialData: trials with the same key share one.
+/// Identifies a trial's data: trials with the same key share one TrialData.
 std::string data_key(const StoredSearch& search, const nlohmann::ordered_json& settings);
 
-/// Makes the data of trials when a trial first needs it, and keeps the latest. Not thread-safe.
+/// Creates data when a trial first needs it, and keeps what was used last. Not thread-safe.
 class TrialDataCache {
   public:
     TrialDataCache(const StoredSearch& search, const trainer::MarketData& data, ThreadPool& pool,

@@ -244,11 +244,11 @@ trainer::ReportData report_of(const SearchResult& result, const std::filesystem:
     std::string command = "rekindle walk-forward";
     for (const std::string& argument : walk_forward_arguments(result, folder))
         command += " " + shell_word(argument);
-    section.sentences.push_back(
-        fmt::format("Charts by setting omit the lowest twentieth of the scores. To see the "
-                    "forecasts of the chosen setting, run: {}. With --final, that "
-                    "predicts rows that no setting was chosen on.",
-                    command));
+    section.sentences.push_back(fmt::format(
+        "Charts by setting omit the lowest twentieth of the scores. To see the forecasts of the "
+        "chosen setting, run: {}. With --final, this also predicts rows that no setting was chosen "
+        "on.",
+        command));
     section.tables = {judgment_table(result), best_table(result)};
     report.sections.push_back(std::move(section));
     add_facts(report, result);

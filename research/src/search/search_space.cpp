@@ -162,7 +162,7 @@ void parse_interval(Dimension& dimension, const Setting* setting, std::string_vi
         check_value(dimension, dimension.integer ? Json(std::llround(end)) : Json(end));
 }
 
-/// Values that a dimension can take; 0 if it is an interval of real numbers.
+/// The number of values that a dimension can take; 0 if it is an interval of real numbers.
 std::uint64_t values_of(const Dimension& dimension) {
     if (!dimension.choices.empty())
         return dimension.choices.size();
@@ -280,8 +280,8 @@ SearchPoints::SearchPoints(std::vector<Dimension> dimensions, SearchMethod metho
         number_distinct_points();
 }
 
-/// Numbers the points of a small space in the order in which they are drawn first. Draws
-/// end when each point was found; 64 per point miss one with a probability below 1e-9.
+/// Numbers the points of a small space in the order in which they are first drawn. Stops when every point has
+/// been drawn, or after 64 draws per point, which miss a point with a probability below 1e-9.
 void SearchPoints::number_distinct_points() {
     constexpr std::uint64_t draws_per_point = 64;
     const std::uint64_t points = points_of_small_space(dimensions_);

@@ -26,7 +26,7 @@ TestRows scored_test_rows(const ForecastRows& rows, std::span<const Fold> folds,
 void score_trial(const ForecastRows& rows, const TestRows& scored, const FoldBlock& block, std::size_t seeds,
                  std::span<const NetworkResult> results, Trial& trial);
 
-/// By how many percent the loss of these forecasts, one per scored row, is below the training mean's. The
+/// The percentage by which the loss of these forecasts (one per scored row) is below the training mean's. The
 /// loss is squared error or, for probabilities, log loss.
 double loss_saved(const ForecastRows& rows, const TestRows& scored, const FoldBlock& block,
                   std::span<const double> forecasts);

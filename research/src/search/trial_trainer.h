@@ -28,7 +28,7 @@ std::vector<ReadyTrial> ready_trials(const StoredSearch& search, const SearchPoi
 
 class TrialTrainer {
   public:
-    /// `total` is the number of trials in the search, by which --device auto chooses the faster device.
+    /// `total` is the number of trials in the search; --device auto uses it to choose the faster device.
     TrialTrainer(const trainer::TrainConfig& config, std::uint64_t total, ThreadPool& pool,
                  trainer::ProgressSink& progress);
 

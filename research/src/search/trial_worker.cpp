@@ -70,7 +70,7 @@ std::vector<Trial> TrialWorker::run(std::span<const PlannedTrial> trials, traine
         state.trial_trainer.emplace(state.search.config, trials_of(state.search.rules, state.points),
                                     state.pool, state.warnings);
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    const auto report = [&](std::uint64_t steps) { // lets the listener see signals
+    const auto report = [&](std::uint64_t steps) { // lets the listener handle signals
         progress.advanced({"Searching", steps, 0, "network-steps", none, none, none});
     };
     return on_device([&] { return state.trial_trainer->run(ready, report, cancellation); });

@@ -36,8 +36,8 @@ std::size_t trainable_rows(const RowTimes& rows, std::size_t end) {
                                                   [](std::uint8_t trainable) { return trainable != 0; }));
 }
 
-/// The first row that has at least `count` trainable rows before it that are not purged; `end` if there is
-/// none.
+/// The first row with at least `count` trainable rows before it that are not purged; `end` if no row has that
+/// many.
 std::size_t row_after(const RowTimes& rows, std::size_t count, std::size_t end) {
     std::size_t trainable = 0, row = 0;
     while (row < end && trainable < count)

@@ -1,5 +1,5 @@
 #pragma once
-/// Writes the files of a finished walk-forward job and words what the program prints about it.
+/// Writes the files of a finished walk-forward job and the text that the program prints about it.
 
 #include "walk_forward/run_store.h"
 
@@ -47,8 +47,8 @@ trainer::ReportData report_of(const JobResult& result, std::span<const trainer::
 /// reduction). NaN for a fold without outcomes.
 std::vector<double> fold_scores(const JobResult& result);
 
-/// The instant by which an outcome must be known to be scored: the beginning of the final part, or the end of
-/// time if there is none.
+/// The instant by which an outcome must be known to be scored: the beginning of the final part or, without
+/// one, the largest instant.
 std::int64_t known_until(const JobResult& result);
 
 } // namespace rekindle::research

@@ -25,8 +25,8 @@ std::vector<std::size_t> evenly_spaced(const std::vector<std::size_t>& rows, std
     return chosen;
 }
 
-/// The mean loss of outputs. For a Gaussian, uses only its mean, so that the importance of a group of
-/// features is what it says about the outcome.
+/// The mean loss of outputs. For a Gaussian, uses only its mean, so that importance measures what a group of
+/// features says about the outcome.
 double mean_loss_of(const mlp::LossSpec& loss, std::span<const float> outputs,
                     std::span<const float> targets) {
     const std::size_t width = outputs.size() / targets.size();

@@ -27,7 +27,7 @@ struct StoredJob {
     trainer::TrainConfig config;
     WalkForwardRules rules;
     std::string data_hash;  ///< of features, targets and times
-    std::string final_hash; ///< of the rows of the final part, by which jobs know that they share it
+    std::string final_hash; ///< of the rows of the final part; jobs with the same hash share it
 };
 
 void write_job(const trainer::RunFolder& folder, const StoredJob& job);

@@ -17,7 +17,7 @@ import make_golden
 import pandas as pd
 from backtesting.test import BTCUSD, EURUSD, GOOG
 
-# Replaces the times by consecutive hours, because rekindle would skip the hours of this file that lie outside the trading days of
+# Replaces the times with consecutive hours, because rekindle would skip the hours of this file that lie outside the trading days of
 # currencies.
 HOURS = EURUSD.set_axis(pd.date_range("2017-01-02", periods=len(EURUSD), freq="h"))
 FRAMES = {"stock": GOOG, "currency": HOURS, "coin": BTCUSD}
@@ -25,7 +25,7 @@ OPTIONS = {"stock": ["--instrument", "US-STOCK"], "currency": ["--instrument", "
 
 
 def known_at(data, stamp):
-    """Returns when the bar is over, as rekindle reads the file."""
+    """Returns the time at which the bar ends, as rekindle reads the file."""
     if data == "stock":
         return f"{stamp.date()}T23:00:00Z"
     if data == "coin":

@@ -109,7 +109,7 @@ TEST(Verdict, FindsSkillButNotTheMarketsRise) {
                                       {}, 1, 1);
     EXPECT_EQ(knows.evaluation.evaluation.verdict.label, "Edge");
     EXPECT_TRUE(knows.evaluation.evaluation.has_edge);
-    // As the best of a million settings, the same result is not enough.
+    // If it is the best of a million settings, the same result is not enough.
     EXPECT_FALSE(judge_backtest(flat,
                                 signs(flat,
                                       [&](std::size_t i) {

@@ -247,7 +247,7 @@ TEST_F(ReadReportsTest, NamesTheCommandThatWritesAReport) {
     const fs::path backtest = made("backtest", ReportKind::backtest, "backtest.json");
     fs::remove(backtest / "report.json");
     EXPECT_THAT(error(backtest), HasSubstr("--output " + backtest.string()));
-    EXPECT_THAT(error(folder_.path() / "nowhere"), HasSubstr("there is no such folder"));
+    EXPECT_THAT(error(folder_.path() / "nowhere"), HasSubstr("the folder does not exist"));
     EXPECT_THAT(error(backtest / "report.html"), HasSubstr("this is a file"));
     ensure_directory(folder_.path() / "empty");
     EXPECT_THAT(error(folder_.path() / "empty"), HasSubstr("contains no run"));

@@ -69,7 +69,7 @@ class StopSearch final : public trainer::ProgressSink {
 };
 
 /// Runs trials in a worker, in groups of three and the last group first. Loses the results of the second
-/// group of every call and stops, like a host that goes away.
+/// group of every call and stops, like a host that disappears.
 class BackwardTrials final : public RemoteTrials {
   public:
     explicit BackwardTrials(bool loses_a_group) : loses_a_group_(loses_a_group) {}

@@ -1,5 +1,6 @@
 #pragma once
-/// The jobs that the options of walk-forward, search and backtest describe; for the program and for Python.
+/// Turns the options of walk-forward, search and backtest into jobs, for the program and for the Python
+/// module.
 
 #include <rekindle/cli/command_line.h>
 #include <rekindle/research/backtest_job.h>

@@ -22,13 +22,13 @@ enum class OrderKind {
     stop,   ///< filled at its price, or at the open of a bar that opens beyond it
 };
 
-/// The target position from an instant on, until the next decision, and the orders that lead to it. Prices
-/// are in points of the contract that trades at known_at.
+/// Decides to hold a target position from known_at until the next decision, and says which orders reach it.
+/// Prices are in points of the contract that trades at known_at.
 struct Decision {
     /// Seconds since 1970-01-01T00:00:00Z. Only bars that begin at this instant or later can fill its orders.
     std::int64_t known_at = 0;
-    double target_position = 0;          ///< in multiples of the size of SizingRule; negative: short; 0: flat
-    OrderKind order = OrderKind::market; ///< of the entry; a target position of 0 always uses a market order
+    double target_position = 0;          ///< in units of the size from SizingRule; negative: short; 0: flat
+    OrderKind order = OrderKind::market; ///< how to enter; a target position of 0 always uses a market order
     double price = no_price;             ///< of a limit or stop order
     double stop_loss = no_price;         ///< prices of the protective orders, which close the position
     double take_profit = no_price;
@@ -39,13 +39,13 @@ struct SizingRule {
     enum class Kind {
         fixed,      ///< `amount` contracts
         fraction,   ///< contracts worth `amount` times the equity
-        risk,       ///< contracts that lose `amount` times the equity at the stop loss, which must be set
+        risk,       ///< a fill at the stop loss costs `amount` times the equity; needs a stop loss
         volatility, ///< the std of the position's value over a year is `amount` times the equity
     };
     Kind kind = Kind::fixed;
     double amount = 1;
     double step = 1;           ///< contracts are multiples of this, rounded toward 0
-    std::size_t lookback = 20; ///< volatility: number of changes of the close that estimate it, at least 2
+    std::size_t lookback = 20; ///< volatility: changes of the close to estimate it from, at least 2
 };
 
 /// What trading costs. Money is in the currency of the point value.
@@ -55,7 +55,7 @@ struct Costs {
     double commission_share = 0; ///< of the traded value, for each fill
     double slippage = 0;         ///< points, for each fill of a market or stop order
     double slippage_share = 0;   ///< of the price, added to `slippage`
-    double margin_share = 1;     ///< of the position's value that the equity must cover; 0: no limit
+    double margin_share = 1;     ///< share of the position's value that the equity must cover; 0: no limit
 };
 
 struct BacktestOptions {
@@ -87,7 +87,7 @@ struct BacktestResult {
     double commission = 0;        ///< sums over all fills
     double slippage = 0;
     double traded_value = 0;
-    std::size_t refused = 0; ///< orders whose margin the equity did not cover
+    std::size_t refused = 0; ///< orders refused because the equity did not cover their margin
     /// Decisions that the sizing rule could not size: `risk` without a stop loss, or `volatility` with too
     /// few bars.
     std::size_t unsized = 0;
@@ -95,16 +95,16 @@ struct BacktestResult {
 
 /// Trades the decisions on the bars, in one pass over both. The rules:
 ///
-///   * A bar fills only orders that were sent by the time it begins. Sizes follow from the last close and the
-///     equity before it. The first bar is never traded.
-///   * A decision that repeats the previous target position and kind of order only moves prices: it does not
-///     enter again after a stop loss, and it does not resize the position (but see
+///   * A bar fills only orders that were sent by the time it begins. Their sizes depend on the last
+///     close and the equity before the bar. The first bar is never traded.
+///   * A decision that repeats the previous target position and kind of order only moves the orders' prices:
+///     it does not enter again after a stop loss, and it does not resize the position (but see
 ///     BacktestOptions::rebalance).
 ///   * Within a bar, a market order is filled first, at the open; then the protective orders of the position;
-///     then, unless one of these was filled, a limit or stop order. If both protective orders could be
-///     filled, the stop loss is, unless the bar opens beyond the take profit. After an entry within a bar,
-///     the same bar can fill the stop loss, but the take profit only if the entry was a stop order or was
-///     filled at the open.
+///     then, unless one of these was filled, a limit or stop order. If a bar reaches both protective
+///     prices, it fills the stop loss, unless it opens beyond the take profit. After an entry within a bar,
+///     the same bar can fill the stop loss. It can fill the take profit only if the entry was a stop order or
+///     was filled at the open.
 ///   * If a bar opens beyond the price of a stop order, it fills the order at the open.
 ///   * If the equity falls below half of the margin, the position is closed at the next open.
 ///   * At a roll, the position is closed in the old contract and opened in the new one, which costs two

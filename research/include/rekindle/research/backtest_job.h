@@ -20,16 +20,16 @@
 
 namespace rekindle::research {
 
-/// What the user chose. The instrument's costs or the predictions determine whatever is empty.
+/// The user's choices. What is left empty follows from the instrument's costs or from the predictions.
 struct BacktestJob {
-    trainer::TrainConfig bars;              ///< the reading options
-    std::filesystem::path predictions;      ///< the file; either this or `positions` is set
-    std::filesystem::path positions;        ///< the file
-    std::optional<std::string> signals_csv; ///< the content of that file, if it is not to be read
+    trainer::TrainConfig bars;              ///< how to read the bars
+    std::filesystem::path predictions;      ///< a file; either this or `positions` is set
+    std::filesystem::path positions;        ///< a file
+    std::optional<std::string> signals_csv; ///< the content of that file; if set, the file is not read
     PredictionFilter filter;
     PredictionRule rule;
     std::optional<double> center; ///< of the rule; if empty, 0 for returns and 0.5 for probabilities
-    BacktestOptions options;      ///< the job replaces its costs by those of the instrument
+    BacktestOptions options;      ///< the job replaces its costs with the instrument's
     std::filesystem::path costs;  ///< list of costs; "" for the built-in one
     std::optional<double> point_value, commission, commission_percent, slippage_ticks, slippage_percent,
         margin_percent;
@@ -41,12 +41,12 @@ struct BacktestJob {
 struct BacktestOutcome {
     JudgedBacktest judged;
     TradedSeries series;     ///< the bars that were traded
-    market::ReadReport bars; ///< how they were read
+    market::ReadReport bars; ///< how the bars were read
     bool raw_labels = false; ///< times are the file's own labels, not instants
     std::size_t first = 0;   ///< the first bar of the judged period
     Costs costs;
     std::string costs_text;   ///< "ES: 50 USD per point, commission 2.5 USD per contract and fill, …"
-    std::string currency;     ///< of money; "" if unknown
+    std::string currency;     ///< of all amounts of money; "" if unknown
     std::string signals_text; ///< "412 predictions of …"
     std::size_t chosen_on = 0;   ///< predictions for validation rows, whose loss chose the epoch
     std::vector<std::string> notes;

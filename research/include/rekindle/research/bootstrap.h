@@ -14,7 +14,7 @@ namespace rekindle::research {
 
 using trainer::Interval;
 
-/// The returns of several strategies, period by period: one row per period. The caller owns the values.
+/// The returns of several strategies, one row per period. The caller owns the values.
 struct Panel {
     std::span<const double> values;
     std::size_t strategies = 1;

@@ -1,6 +1,6 @@
 #pragma once
 /// Combines the reports of training, walk-forward, search and backtest into one, with one verdict.
-/// docs/combined-report.md describes how the verdict follows from those of the stages.
+/// docs/combined-report.md describes how the stages' verdicts determine it.
 
 #include <rekindle/trainer/combined_report.h>
 
@@ -17,25 +17,27 @@ struct ReportedRun {
     trainer::ReportData report;
 };
 
-/// Reads the reports of these folders, each of which is a run or contains runs at any depth. Runs are in the
-/// order of their kinds, then of their folders, and each of them is there once. Throws Error (usage) if a
-/// folder has no run, or if a run has no report.json of this version; the error names the command that
-/// writes it.
+/// Finds the runs in these folders and reads their reports. A folder can be a run itself or contain runs at
+/// any depth. Returns each run once, sorted by kind and then by folder. Throws Error (usage) if a folder
+/// contains no run, or if a run has no report.json of this version; the error names the command that writes
+/// one.
 std::vector<ReportedRun> read_reports(std::span<const std::filesystem::path> folders);
 
-/// The verdict of the whole.
+/// The verdict on all runs together.
 struct CombinedVerdict {
     trainer::Verdict verdict;
     bool has_edge = false;
 };
 
 /// The strictest evidence decides: the final parts of walk-forward, if one was opened; otherwise backtest,
-/// search and walk-forward, all of which must find an edge. One split by time (and cross-validation) never
-/// shows an edge alone. Disagreement is part of the sentence. Precondition: at least one run.
+/// search and walk-forward, all of which must find an edge. A single split by time never shows an edge by
+/// itself, nor does cross-validation. If stages disagree, the verdict says so. Precondition: at least one
+/// run.
 CombinedVerdict judge_together(std::span<const ReportedRun> runs);
 
-/// The combined report for a page in the file `page`, whose links are relative to its folder. Throws Error
-/// (usage) if the runs are about different data, naming two that differ, or if `page` is a file of a run.
+/// Builds the report for the file `page`. Its links are relative to the folder of that file. Throws Error
+/// (usage) if the runs read different data (the error names two of them), or if `page` lies in the folder of
+/// a run.
 trainer::CombinedReport combine(std::vector<ReportedRun> runs, const std::filesystem::path& page);
 
 } // namespace rekindle::research

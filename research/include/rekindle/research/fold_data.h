@@ -1,5 +1,5 @@
 #pragma once
-/// The rows of several folds as networks read them, with each fold scaled by its own training rows.
+/// The rows of several folds in the form that networks read. Each fold is scaled by its own training rows.
 
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/feature_matrix.h>
@@ -16,7 +16,8 @@
 
 namespace rekindle::research {
 
-/// Features with their targets, before any split. Includes rows without a target, which are predicted too.
+/// Features with their targets, before any split. Includes rows without a target, because they are predicted
+/// too.
 struct ForecastRows {
     market::FeatureMatrix matrix;
     market::Targets targets;              ///< one per row of the matrix
@@ -33,7 +34,7 @@ struct ForecastRows {
 ForecastRows label_rows(const trainer::TrainConfig& config, const trainer::MarketData& data, ThreadPool& pool,
                         trainer::ProgressSink& progress, const Workspace& workspace = {});
 
-/// What is fitted on a fold's training rows, and where its rows are in a FoldBlock.
+/// The scaler and the statistics of a fold's training rows, and where its rows are in a FoldBlock.
 struct FoldRows {
     market::Scaler scaler;          ///< fitted on the training rows
     trainer::TargetMeaning meaning; ///< with the scale of the training targets
@@ -56,7 +57,7 @@ class FoldBlock {
     std::span<const float> inputs(RowRange rows) const noexcept {
         return std::span(values_->inputs).subspan(rows.begin * columns_, rows.size() * columns_);
     }
-    /// In the network's unit, not in the outcome's.
+    /// The targets, in the network's unit rather than the outcome's.
     std::span<const float> targets(RowRange rows) const noexcept {
         return std::span(values_->targets).subspan(rows.begin, rows.size());
     }

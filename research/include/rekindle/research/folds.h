@@ -16,8 +16,8 @@ using market::RowRange;
 /// When each row became known and when its target ended. Rows are ordered by known_at. All spans have the
 /// same length.
 struct RowTimes {
-    std::span<const std::int64_t> known_at; ///< instants in seconds, ascending
-    std::span<const std::int64_t> end;      ///< the outcome is known from then on; > known_at where trainable
+    std::span<const std::int64_t> known_at;  ///< instants in seconds, ascending
+    std::span<const std::int64_t> end;       ///< when the outcome becomes known; > known_at where trainable
     std::span<const std::uint8_t> trainable; ///< 0: the row has no target, so it is only predicted
 
     std::size_t size() const noexcept { return known_at.size(); }
@@ -39,22 +39,22 @@ enum class Window {
 struct WindowRules {
     Window window = Window::expanding;
     std::size_t folds = 0;      ///< at least 1
-    std::size_t train_rows = 0; ///< rolling: in each fold; expanding: at least in the first fold
+    std::size_t train_rows = 0; ///< rolling: in each fold; expanding: minimum in the first fold
 };
 
 /// Divides the rows from the first training window to row `end` into `folds` test windows of equal size (if
 /// they do not divide evenly, the last windows get one more row). Purges a training row if its target ends
 /// after the first test row is known, because the two intervals [known_at, end) then overlap. Throws Error
-/// (usage) when there are too few rows, saying how many are missing.
+/// (usage) if there are too few rows; the error says how many are missing.
 std::vector<Fold> walk_forward_folds(const RowTimes& rows, std::size_t end, const WindowRules& rules);
 
-/// The training rows for a test window that begins at row `test_begin`: of the rows before it that are not
-/// purged, at most the latest `most`.
+/// The training rows for a test window that begins at row `test_begin`: the latest rows before it that are
+/// not purged, at most `most` of them.
 std::vector<RowRange> training_rows_before(const RowTimes& rows, std::size_t test_begin, std::size_t most);
 
 struct CombinatorialRules {
-    std::size_t groups = 0;       ///< N: blocks of rows of nearly equal size, at least 2
-    std::size_t test_groups = 0;  ///< k: blocks that a fold predicts, 1 to N - 1
+    std::size_t groups = 0;       ///< N: number of blocks of nearly equal size, at least 2
+    std::size_t test_groups = 0;  ///< k: number of blocks that each fold predicts, 1 to N - 1
     std::size_t embargo_rows = 0; ///< number of rows after a test block that no network trains on
     /// No network trains on rows that become known within this time after the last target of a test block
     /// ends.

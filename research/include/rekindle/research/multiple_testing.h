@@ -19,11 +19,11 @@ struct SuperiorAbility {
     double block_length = 0;
 };
 
-/// `advantages` are returns above the reference (or losses below it): higher is better. The std of the
-/// bootstrap means studentizes them; strategies below -sqrt(2 log log n) standard errors are not re-centered.
-/// The default block length is the mean of the strategies' optimal block lengths. Strategies whose advantage
-/// is always 0 cannot be better and are ignored. Returns the reason instead if there are fewer than 30
-/// periods or 10 blocks, or if no strategy differs from the reference.
+/// `advantages` are returns above the reference (or losses below it): higher is better. Divides each mean by
+/// the std of its bootstrap means. Does not re-center strategies whose mean is below -sqrt(2 log log n)
+/// standard errors. The default block length is the mean of the strategies' optimal block lengths. Strategies
+/// whose advantage is always 0 cannot be better and are ignored. Returns the reason instead if there are
+/// fewer than 30 periods or 10 blocks, or if no strategy differs from the reference.
 Expected<SuperiorAbility> superior_ability(const Panel& advantages, const BootstrapOptions& options = {});
 
 /// The stepdown p-values of Romano and Wolf (2005, 2016), adjusted for the number of strategies. For each

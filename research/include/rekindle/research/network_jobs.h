@@ -25,11 +25,12 @@ struct NetworkJob {
 
 /// Settings that all networks of a call share.
 struct JobSettings {
-    std::int64_t epochs = 10; ///< of every network, because no validation set could stop one early
+    std::int64_t epochs = 10; ///< of every network, because there is no validation set to stop one early
     std::size_t batch_size = 32;
     std::size_t threads = 1; ///< number of threads that shuffle rows
-    /// Groups of columns whose permutation importance is measured (Breiman, 2001). The values of a group are
-    /// replaced by those of another test row of the same fold, which the network's seed chooses.
+    /// Groups of columns whose permutation importance is measured (Breiman, 2001). In each test row, the
+    /// values of a group are replaced with those of another test row of the same fold. The network's seed
+    /// chooses that row.
     std::vector<std::vector<std::size_t>> permuted = {};
 };
 
@@ -45,7 +46,7 @@ struct NetworkResult {
     std::vector<double> permuted_losses;
 };
 
-/// Network-steps that are done, and their total number.
+/// The number of network-steps done so far, and the total number.
 using JobProgress = std::function<void(std::uint64_t done, std::uint64_t total, double loss)>;
 
 /// Trains jobs[m] as member m of the population, which must have been made with these specifications. Each

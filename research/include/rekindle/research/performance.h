@@ -15,7 +15,7 @@
 
 namespace rekindle::research {
 
-/// A backtest by period. A period is a session of the bars (a day or week), or one bar if bars are longer.
+/// A backtest by period. A period is a session (a day or week), or one bar if a bar is longer than a session.
 struct PeriodReturns {
     std::vector<std::int32_t> dates; ///< one per period, as TradedBar::date
     std::vector<double> equity;      ///< money at its end
@@ -54,19 +54,19 @@ struct Performance {
 Performance measure(const TradedSeries& series, const BacktestResult& result, const PeriodReturns& periods,
                     std::size_t first, double capital);
 
-/// The probabilities that decide the verdict: an edge needs at least `needed` of both deflated Sharpe ratios.
+/// The probabilities that decide the verdict: an edge requires both deflated Sharpe ratios to reach `needed`.
 struct Skill {
     static constexpr double needed = 0.95;
     SharpeEstimate sharpe;    ///< of the strategy's returns
     double market_share = 0;  ///< β: slope of the strategy's returns on the market's (least squares)
-    double sharpe_needed = 0; ///< per period: the ratio that the best of the trials reaches by luck
+    double sharpe_needed = 0; ///< per period: the ratio that luck alone gives the best of the trials
     double deflated = 0;      ///< deflated Sharpe ratio of the returns
     double deflated_beyond_market = 0;         ///< deflated Sharpe ratio of returns - β · market
     std::optional<double> periods_needed = {}; ///< minimum track record length; empty if no length is enough
 };
 
 /// Tests whether the returns show skill. Returns the reason instead if there are fewer than 30 periods or the
-/// returns do not vary. Takes the variance of the trials' ratios to be that of strategies without skill.
+/// returns do not vary. Assumes that the trials' ratios vary as those of strategies without skill do.
 /// Precondition: trials >= 1.
 Expected<Skill> judge_skill(const PeriodReturns& periods, std::size_t trials);
 
@@ -89,7 +89,7 @@ struct JudgedBacktest {
 };
 
 /// Runs the decisions, the baselines, and the tests. `first` is the first bar of the judged period, `trials`
-/// is the number of settings that were tried, this one included, and `seed` is that of the bootstrap.
+/// is the number of settings that were tried, including this one. `seed` seeds the bootstrap.
 JudgedBacktest judge_backtest(const TradedSeries& series, std::span<const Decision> decisions,
                               const BacktestOptions& options, std::size_t first, std::size_t trials,
                               std::uint64_t seed = 0);

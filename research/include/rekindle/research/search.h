@@ -1,6 +1,6 @@
 #pragma once
-/// Searches for the settings that predict best, and judges whether the best result is more than the luck of
-/// many trials. docs/search.md describes the method.
+/// Searches for the settings that predict best, and judges whether the best result is more than luck, given
+/// the number of trials. docs/search.md describes the method.
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/research/search_space.h>
@@ -22,10 +22,10 @@
 
 namespace rekindle::research {
 
-/// The figure by which the search chooses the best setting.
+/// The score by which the search chooses the best setting.
 enum class Objective {
     automatic, ///< loss, or timing if the target varies
-    loss,      ///< by how many percent the forecasts reduce the training mean's loss
+    loss,      ///< percent by which the forecasts' loss is below the training mean's
     timing,    ///< the Sharpe ratio of the timing returns, per row; comparable between targets
 };
 
@@ -66,12 +66,12 @@ struct Trial {                // NOLINT(bugprone-exception-escape): moving JSON 
     double seconds = 0;
 };
 
-/// How far the best trial can be trusted, given all that were tried.
+/// How far the best trial can be trusted, given how many were tried.
 struct SearchJudgment {
     std::size_t trials = 0;                  ///< distinct settings that were tried
     std::size_t diverged = 0;                ///< how many of these diverged
     std::size_t rows = 0;                    ///< number of rows that every trial was scored on
-    std::optional<double> deflated_sharpe;   ///< probability that the true ratio exceeds what luck gives
+    std::optional<double> deflated_sharpe;   ///< probability that the true ratio exceeds what luck explains
     std::optional<double> overfitting;       ///< probability of backtest overfitting
     std::optional<double> superior_p;        ///< Hansen's test: does any setting have skill?
     std::optional<double> chosen_p;          ///< Romano and Wolf: does the chosen setting have skill?
@@ -81,22 +81,24 @@ struct SearchJudgment {
 };
 
 /// Runs the trials of a search in other processes, each with a TrialWorker. The search itself still decides
-/// which trials run, and stores them.
+/// which trials run, and stores their results.
 class RemoteTrials {
   public:
     virtual ~RemoteTrials() = default;
-    /// Runs all these trials of the search that `description` describes. Calls `finished` on the calling
-    /// thread with each trial once, in any order and as early as possible, because a trial is safe only from
-    /// then on. Returns when all are finished, or earlier if the search's token asks to stop.
+    /// Runs these trials of the search that `description` describes. Passes each finished trial to `finished`
+    /// exactly once, on the calling thread and in any order. Does so as soon as possible, because only then
+    /// is a trial stored. Returns when all trials are finished, or earlier if the search's token asks to
+    /// stop.
     virtual void run(const std::string& description, std::span<const PlannedTrial> trials,
                      const std::function<void(std::span<const Trial>)>& finished) = 0;
 };
 
-/// Runs trials of a search that another process conducts. Not thread-safe.
+/// Runs trials for a search in another process. Not thread-safe.
 class TrialWorker {
   public:
-    /// Reads the bars for the search of this description, which RemoteTrials::run() received. `threads` and
-    /// `device` are those of this process. Throws Error (usage) if the bars are not those of the search.
+    /// Reads the bars of the search. `description` is the one that RemoteTrials::run() received; this process
+    /// trains with `threads` threads on `device`. Throws Error (usage) if the bars are not those of the
+    /// search.
     TrialWorker(const std::string& description, std::int64_t threads, const std::string& device,
                 trainer::ProgressSink& progress, const CancellationToken& cancellation,
                 const trainer::BarReader& read_bars = market::read_bars);
@@ -104,7 +106,8 @@ class TrialWorker {
     TrialWorker(TrialWorker&&) noexcept;
     TrialWorker& operator=(TrialWorker&&) noexcept;
 
-    /// The finished trials in order, the same as those of search(); no trials if the token asked to stop.
+    /// Runs the trials and returns them in the same order, with the results that search() itself gives.
+    /// Returns no trials if the token asked to stop.
     std::vector<Trial> run(std::span<const PlannedTrial> trials, trainer::ProgressSink& progress,
                            const CancellationToken& cancellation);
 
@@ -118,7 +121,7 @@ struct SearchOptions {
     std::set<std::string> given; ///< keys of `config` that the user set
     SearchRules rules;
     std::set<std::string> given_rules;
-    RemoteTrials* remote = nullptr; ///< runs the trials if it is set; outlives the search
+    RemoteTrials* remote = nullptr; ///< if set, runs the trials; must outlive the search
 };
 
 struct SearchOutcome {
@@ -129,7 +132,7 @@ struct SearchOutcome {
     bool has_edge = false;
     std::vector<std::string> lines; ///< the best setting and its figures
     std::vector<Trial> settings;    ///< each setting's last trial, as in trials.csv
-    /// Arguments of walk-forward for the best setting, with the windows that it was chosen on.
+    /// Arguments with which walk-forward tests the best setting on the windows that it was chosen on.
     std::vector<std::string> walk_forward;
     double seconds = 0;
 };

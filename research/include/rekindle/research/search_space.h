@@ -26,7 +26,7 @@ struct Dimension {
 
     /// The value at a position in [0, 1).
     nlohmann::ordered_json at(double position) const;
-    /// The values in a grid. Precondition: the dimension has choices or points.
+    /// The values that a grid tries. Precondition: the dimension has choices or points.
     std::vector<nlohmann::ordered_json> grid() const;
 };
 
@@ -47,14 +47,14 @@ enum class SearchMethod {
     halving, ///< Sobol points, first with few epochs, then with more for the best (ASHA)
 };
 
-/// The size up to which random and Sobol draws skip points that were drawn before.
+/// In spaces of at most this many points, random and Sobol draws skip points that were drawn before.
 inline constexpr std::uint64_t most_distinct_points = 16384;
 
 /// A point of the space: one value per dimension, in the order of the dimensions.
 using SearchPoint = std::vector<nlohmann::ordered_json>;
 
 /// The points of a search by index. Immutable. A point depends only on its index, the space, the method and
-/// the seed. In a space of at most most_distinct_points points, each point has one index.
+/// the seed. In a space of at most most_distinct_points points, no point has two indices.
 class SearchPoints {
   public:
     /// Throws Error (usage) if a dimension of a grid has neither choices nor a number of points, if a grid
@@ -62,8 +62,8 @@ class SearchPoints {
     SearchPoints(std::vector<Dimension> dimensions, SearchMethod method, std::uint64_t seed);
 
     const std::vector<Dimension>& dimensions() const noexcept { return dimensions_; }
-    /// The number of points of a grid or of a space of at most most_distinct_points points; 0 for a space
-    /// that never runs out of points.
+    /// The number of points of a grid or of a space of at most most_distinct_points points; 0 if the points
+    /// never run out.
     std::uint64_t count() const noexcept { return count_; }
     /// Precondition: index < count(), unless count() is 0.
     SearchPoint at(std::uint64_t index) const;
@@ -76,7 +76,7 @@ class SearchPoints {
     SearchMethod method_;
     std::uint64_t seed_;
     std::vector<SearchPoint> grid_;    ///< the values of each dimension
-    std::vector<std::uint64_t> draws_; ///< the first draw of each point of a small space
+    std::vector<std::uint64_t> draws_; ///< for each point of a small space: the draw that gives it first
     std::uint64_t count_ = 0;
 };
 

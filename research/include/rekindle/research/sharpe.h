@@ -3,8 +3,9 @@
 /// the minimum track record length, and the aggregation of autocorrelated returns. docs/statistics.md
 /// explains each in words.
 ///
-/// All ratios are per period of the returns: a ratio of daily returns is not annualized. Returns are net of
-/// the reference's (against cash, they are used as they are). Every function is pure and thread-safe.
+/// All ratios are per period of the returns: a ratio of daily returns is not annualized. Returns are those
+/// above the reference's; if the reference is cash, they are used unchanged. Every function is pure and
+/// thread-safe.
 
 #include <rekindle/base/error.h>
 

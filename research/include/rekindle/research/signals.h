@@ -26,14 +26,14 @@ std::vector<PredictionRow> read_predictions(const std::filesystem::path& path);
 /// Does the same for text; `where` names the file in errors.
 std::vector<PredictionRow> parse_predictions(std::string_view csv, const std::string& where);
 
-/// Which rows of a file to trade. "" means the only value in the column; for `seed`, it means "mean" if the
-/// column has that among several values.
+/// Which rows of a file to trade. "" means the only value in the column. For `seed`, if the column has
+/// several values and "mean" is one of them, "" means "mean".
 struct PredictionFilter {
     std::string instrument = {}, fold = {}, seed = {};
 };
 
-/// The rows that pass the filter, in chronological order. Throws Error (usage), which lists the values to
-/// choose from, if several of them have the same instant.
+/// The rows that pass the filter, in chronological order. Throws Error (usage) if two of these rows have the
+/// same instant; the error lists the values to choose from.
 std::vector<PredictionRow> select_predictions(std::vector<PredictionRow> rows,
                                               const PredictionFilter& filter);
 
@@ -48,7 +48,7 @@ struct PredictionRule {
     /// Distance of the stop loss from the last close before the decision, as a share of that close; 0: none.
     double stop_loss = 0;
     double take_profit = 0; ///< the same for the take profit
-    std::size_t hold = 0;   ///< bars after which the position ends unless a new prediction comes; 0: never
+    std::size_t hold = 0;   ///< bars after which a position is closed unless a new prediction comes; 0: never
 };
 
 /// Whether the rows predict probabilities of a rise: every outcome is 0 or 1, and every prediction is between
@@ -56,8 +56,8 @@ struct PredictionRule {
 bool are_probabilities(std::span<const PredictionRow> rows);
 
 /// Makes one decision per prediction and, with PredictionRule::hold, one for each position that ends before
-/// the next prediction. At each decision, prices come only from bars that are over, and holding times only
-/// from bars that have begun. Skips predictions from before the first bar ends.
+/// the next prediction. A decision takes prices only from bars that have ended, and counts holding time only
+/// over bars that have begun. Skips predictions made before the first bar ends.
 std::vector<Decision> decisions_from(std::span<const PredictionRow> rows, const PredictionRule& rule,
                                      const TradedSeries& series);
 

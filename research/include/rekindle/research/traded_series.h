@@ -19,7 +19,7 @@ struct TradedBar {
     double open = 0, high = 0, low = 0, close = 0;
     std::int32_t date = 0;      ///< of its session, in days since 1970-01-01; bars of one date form a period
     std::uint16_t contract = 0; ///< index into TradedSeries::contracts
-    /// If the contract changes at this bar: the price at which the previous contract trades when it opens.
+    /// If the contract changes at this bar: the price of the previous contract when this bar opens.
     double previous_contract = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -30,10 +30,10 @@ struct TradedSeries {
     double tick = 0;                    ///< in points; 0 if prices have no tick
 };
 
-/// Collects the bars of each session's contract. In a market with regular hours, a daily bar that ends by the
-/// end of those hours begins when they begin. Any other bar begins when the previous bar ends or one bar
-/// length before its own end, whichever is later. At a roll, the price of the previous contract is the open
-/// of its bar at the same time, or its last close if there is no such bar. Throws Error (usage) if a session
+/// Collects the bars of each session's contract. In a market with regular hours, a daily bar begins when
+/// those hours begin, unless it ends after them. Any other bar begins when the previous bar ends or one bar
+/// length before its own end, whichever is later. At a roll, the previous contract is priced at the open of
+/// its own bar at that time or, if it has no bar then, at its last close. Throws Error (usage) if a session
 /// mixes contracts.
 TradedSeries traded_series(const market::BarTable& bars, const market::SessionPlan& plan,
                            const market::BarEnds& ends, const market::SessionRules& rules);

@@ -28,7 +28,7 @@ struct WalkForwardRules {
     Window window = Window::expanding;
     std::size_t folds = 10;
     std::size_t train_rows = 0; ///< as WindowRules::train_rows; 0: half of the rows before the final part
-    double final_share = 0.2;   ///< share of the latest rows, which only --final predicts; in [0, 1)
+    double final_share = 0.2;   ///< share of rows, the latest ones, that only --final predicts; in [0, 1)
     std::size_t blocks = 0;     ///< N of combinatorial purged cross-validation; 0: windows instead
     std::size_t test_blocks = 2;
     std::size_t embargo_rows = 0;
@@ -74,7 +74,7 @@ class JobStore {
     virtual void add(std::span<const NetworkJob> jobs, std::span<const NetworkResult> results) = 0;
 };
 
-/// Makes the population on a device of its choice. `steps` is the number of steps of each network.
+/// Creates the population on the device that it chooses. `steps` is the number of steps of each network.
 using MakePopulation = std::function<std::unique_ptr<mlp::Population>(
     const mlp::ModelDescription& model, const std::vector<mlp::TrainingSpec>& members, double steps)>;
 
