@@ -15,8 +15,8 @@ const T* find_named(const std::vector<T>& entries, std::string T::*name, std::st
     return found == entries.end() ? nullptr : &*found;
 }
 
-// The library's functions for these ask the locale for each character, and names are compared by the
-// thousand.
+// The standard library's versions consult the locale for every character, which is slow for thousands of
+// names.
 constexpr char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

@@ -15,15 +15,15 @@ namespace rekindle::doctor {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
-/// Values where the training runs, and on the host below its container, about which little is known. A name
-/// without a known value is missing.
+/// Values for the place where the training runs, and for the host outside its container, about which little
+/// is known. A name is missing if its value is unknown.
 struct ValuesOfFinding {
     Values here;
     Values elsewhere;
 };
 
-/// Finds values for the steps of one plan: of the host, of wheels that exist for a finding's target, and the
-/// finding's own parameters. Not thread-safe. The view must outlive it.
+/// Finds the values to fill into the steps of one plan. They come from the host, from the wheels that exist
+/// for a finding's target, and from the finding's parameters. Not thread-safe. The view must outlive it.
 class Placeholders {
   public:
     explicit Placeholders(const HostView& view);
@@ -33,7 +33,7 @@ class Placeholders {
     const Values& wheels_for(const std::string& gfx, const std::string& sm);
 
     const HostView& view_;
-    Values here_, elsewhere_;                                      ///< of every finding
+    Values here_, elsewhere_;                                      ///< the same for every finding
     std::map<std::pair<std::string, std::string>, Values> wheels_; ///< by AMD's and NVIDIA's target
 };
 

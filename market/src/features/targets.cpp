@@ -63,7 +63,8 @@ class BarPrices {
     std::span<const std::int64_t> time_;
 };
 
-/// later / earlier, with the earlier price shifted into the later contract; 0 unless both prices are above 0.
+/// The later price divided by the earlier one, which is first shifted into the later contract; 0 unless both
+/// are above 0.
 template <class Prices>
 double price_ratio(const Prices& prices, std::size_t earlier, std::size_t later) {
     const double now =
@@ -88,7 +89,8 @@ class TrailingVolatility {
         }
     }
 
-    /// Over the latest trailing_returns prices up to i; 0 if there are fewer or they do not vary.
+    /// The root mean square of the latest trailing_returns returns up to price i. 0 if there are fewer, or if
+    /// the price did not move.
     double at(std::size_t i) const {
         constexpr std::size_t window = TargetSpec::trailing_returns;
         if (i < window || counts_[i] - counts_[i - window] == 0)
@@ -113,7 +115,7 @@ class TargetMaker {
             trailing_.emplace(prices, spec, workspace);
     }
 
-    /// Adds the target of a row that was made at this price.
+    /// Adds the target of a row whose latest known price is at `position`.
     void add(std::size_t row, std::size_t position) {
         const std::size_t last = position + horizon_;
         if (last >= prices_.size() || !prices_.in_one_stretch(position, last))

@@ -192,8 +192,8 @@ void forget_lone_letters(const std::vector<std::string>& names, ColumnMap& colum
             columns.*role.column = no_column;
 }
 
-/// Finds volumes under other names. CryptoDataDownload has "Volume BTC" beside "Volume USD", of which the
-/// first is in coins; TradeStation has Up and Down, which add up to the volume.
+/// Finds volumes under other names. CryptoDataDownload has "Volume BTC" and "Volume USD"; the first is in
+/// coins. TradeStation has Up and Down, which add up to the volume.
 void find_volume_parts(const std::vector<std::string>& names, FileLayout& layout) {
     ColumnMap& columns = layout.columns;
     const auto find = [&](std::string_view name) {

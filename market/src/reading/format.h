@@ -23,7 +23,7 @@ struct ColumnMap {
     int clock = no_column;
     int open = no_column, high = no_column, low = no_column, close = no_column;
     int volume = no_column;
-    int more_volume = no_column; ///< a second part of the volume, to be added
+    int more_volume = no_column; ///< a second part of the volume, to be added to `volume`
     int tick_volume = no_column; ///< number of price changes, in a file that also has a volume column
     int bid_volume = no_column;  ///< if only one of these two exists, the other is the rest of the volume
     int ask_volume = no_column;
@@ -47,7 +47,7 @@ struct HeadLine {
 /// The beginning of a file.
 struct FileHead {
     std::filesystem::path path;
-    /// A first line with an address, and lines that begin with #, without the #.
+    /// The first line if it is an address, and lines that begin with #, without the #.
     std::vector<std::string> comments;
     std::vector<HeadLine> lines; ///< the first ones, at least one and at most head_lines
 

@@ -48,7 +48,7 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
     return files;
 }
 
-/// Contracts that are selected may begin late in a file, so this reads on until there are `enough` prices.
+/// The selected contracts may begin late in a file, so this reads on until there are `enough` prices.
 void collect_later_prices(const RowParser& parser, TextSource& source, std::size_t enough,
                           std::vector<Decimal>& prices) {
     constexpr std::size_t piece_size = 1 << 20;

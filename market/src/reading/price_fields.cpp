@@ -52,8 +52,8 @@ bool PriceFields::parse(Fields fields, BarPrices& prices, Problem& problem) {
     return check_range(fields, prices, problem);
 }
 
-/// Four equal prices at or below 0, such as 0, -1 or -99, are how vendors mark missing prices. Where the
-/// market trades below zero, only four zeros are missing prices.
+/// Vendors mark missing prices with four equal prices at or below 0, such as 0, -1 or -99. If the market
+/// trades below zero, only four zeros are missing prices.
 bool PriceFields::check_signs(Fields fields, const Decimals& values, Problem& problem) {
     const auto* low = std::ranges::find_if(values, [](const Decimal& value) { return value.mantissa <= 0; });
     if (low == values.end())
@@ -74,7 +74,7 @@ bool PriceFields::check_signs(Fields fields, const Decimals& values, Problem& pr
 }
 
 /// Widens the range to include the open and the close. A vendor that multiplied all four prices by an
-/// adjustment factor may have rounded these just out of it.
+/// adjustment factor may have rounded the open or the close to just outside the range.
 void PriceFields::widen_range(BarPrices& prices) {
     constexpr double precision = 0x1p-20;
     const Ticks noise = 1 + static_cast<Ticks>(precision * std::abs(static_cast<double>(prices[high])));

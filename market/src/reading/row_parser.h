@@ -37,7 +37,7 @@ struct ParsedBlock {
     std::uint64_t prices_rounded = 0;
     double largest_rounding = 0;           ///< of these, as a fraction of the tick
     std::uint64_t prices_misfit = 0;       ///< noisy, off_tick or too_large
-    std::uint64_t negative_closes = 0;     ///< rows with a close below 0, without rows of missing prices
+    std::uint64_t negative_closes = 0;     ///< rows with a close below 0, except rows of missing prices
     std::uint64_t unknown_volumes = 0;     ///< -1, read as 0
     std::uint64_t volumes_rounded = 0;     ///< volumes whose fraction was rounded away
     std::uint64_t small_fractions = 0;     ///< of these, volumes below 1000
@@ -97,7 +97,8 @@ class RowParser {
     bool has_volume(std::string_view text) const;
     /// Whether there are rows and none has a volume.
     bool lacks_volumes(std::string_view text) const;
-    /// For inferring the tick: collects the prices of rows of the selected contracts that have no price of 0.
+    /// Collects prices to infer the tick from: those of the selected contracts, except rows with a price of
+    /// 0.
     void collect_prices(std::string_view text, std::vector<Decimal>& prices) const;
 
   private:

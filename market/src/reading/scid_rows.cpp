@@ -23,15 +23,15 @@ constexpr std::size_t record_size = 40;
 constexpr std::int64_t per_second = 1'000'000;
 constexpr std::int64_t minute = 60 * per_second;
 
-/// Whether eight bytes are an older file's time, a double in days; as microseconds it would be over 30,000
-/// years.
+/// Whether eight bytes are an older file's time, a double in days. Read as microseconds, they would be more
+/// than 30,000 years.
 bool is_in_days(std::uint64_t bytes) {
     constexpr std::uint64_t most_microseconds = std::uint64_t{1} << 60;
     const double days = std::bit_cast<double>(bytes);
     return bytes > most_microseconds && days > 0 && days < 1e6;
 }
 
-/// Days, which such files round to milliseconds, in microseconds.
+/// Converts an older file's time to microseconds, rounded to the milliseconds that such files resolve.
 std::uint64_t microseconds_of_days(std::uint64_t bytes) {
     constexpr std::int64_t milliseconds = 1000;
     return static_cast<std::uint64_t>(
@@ -85,8 +85,8 @@ class ScidRows final : public TableRows {
         const std::string_view record = stream_.peek(record_size);
         in_days_ = record.size() == record_size && is_in_days(number_at<std::uint64_t>(record, 0));
         if (in_days_ && local_records > 0)
-            throw usage_error(fmt::format("the first {} of this SCID file of an older Sierra Chart have "
-                                          "times of an unknown zone",
+            throw usage_error(fmt::format("an older Sierra Chart wrote this SCID file, and the time zone of "
+                                          "the first {} is unknown",
                                           counted(local_records, "record")))
                 .at(path_.string())
                 .expected("times in UTC from the first record on")
@@ -133,7 +133,7 @@ class ScidRows final : public TableRows {
         // Unsigned, because the difference overflows in damaged records; their times are then rejected.
         const auto stored = number_at<std::uint64_t>(record, 0);
         if (in_days_ && !is_in_days(stored))
-            throw usage_error("the SCID file has times of two kinds, as if it were damaged")
+            throw usage_error("the SCID file has times of two kinds, so it is probably damaged")
                 .at(path_.string());
         const auto time = static_cast<std::int64_t>(
             (in_days_ ? microseconds_of_days(stored) : stored) -
@@ -180,7 +180,7 @@ class ScidRows final : public TableRows {
 
     std::filesystem::path path_;
     RecordStream stream_;
-    bool in_days_ = false; ///< written before times were microseconds
+    bool in_days_ = false; ///< an older file, whose times are days instead of microseconds
     bool trades_ = false;
     std::string header_ = "open_time,open,high,low,close,volume,trades,bid_volume,ask_volume\n";
 };

@@ -58,7 +58,7 @@ bool is_halt(std::int64_t after, std::int64_t before, const BarTable& bars, cons
         return false;
     const ZoneClock zone = ZoneClock::load(rules.zone);
     const int length = length_of(*rules.halt);
-    // Shifts both ends by the tolerance, so that a pause that begins shortly before the halt counts.
+    // Adds the tolerance so that a pause that begins shortly before the halt counts, too.
     const int begin = minutes_into(*rules.halt, zone.to_local(after) + std::int64_t{tolerance} * 60);
     const auto pause = static_cast<int>((before - bars.metadata().bar_seconds - after) / 60);
     return begin <= 2 * tolerance && std::abs(begin - tolerance + pause - length) <= tolerance;

@@ -74,7 +74,7 @@ struct ColumnWriter<ParquetInstants> {
     }
 };
 
-/// Annotates a type that has no parameters, as ConvertedType and as LogicalType.
+/// Annotates a type without parameters, both as ConvertedType and as LogicalType.
 void annotate_simply(ThriftWriter& schema, int converted_type, int logical_type) {
     schema.integer32(6, converted_type);
     schema.begin_structure(10);
@@ -173,7 +173,7 @@ std::string page_header(std::size_t bytes, std::size_t rows) {
     return header.finish();
 }
 
-/// Position of the only page of a column chunk.
+/// Where the only page of a column chunk is.
 struct WrittenChunk {
     std::uint64_t begin = 0, size = 0;
 };

@@ -26,7 +26,7 @@ class ThriftWriter {
     void begin_element() { last_ids_.push_back(0); }
     void end_structure();
 
-    /// The elements follow, through begin_element() or the functions below.
+    /// Begins a list. Then write each element with begin_element() or one of the functions below.
     void list(int id, ThriftType type, std::size_t size);
     void element32(std::int64_t value);
     void element_text(std::string_view value);

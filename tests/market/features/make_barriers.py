@@ -4,7 +4,7 @@
 Closes are a random walk in ticks. The width of the barriers at a row is width * s * sqrt(bars), where s is the
 root mean square of the latest 50 log returns. mlfinpy says when the first barrier is touched (get_events); the label is
 the sign of the return until then, 0 at the vertical barrier. Its function barrier_touched is not used: it compares log
-returns with log(1 + target), so it reports lower barriers as touched that are not. It needs an
+returns with log(1 + target), so it reports that lower barriers are touched when they are not. mlfinpy needs an
 environment of its own, because it pins old versions of NumPy and pandas (made with mlfinpy 0.1.2):
 python3 make_barriers.py ../data/features
 """

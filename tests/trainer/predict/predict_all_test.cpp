@@ -26,7 +26,7 @@ class PredictAllTest : public RunTest {
     static Json details(const fs::path& run) {
         return Json::parse(read_file(run / "best_model_metadata.json")).at("rekindle");
     }
-    /// The bars of the run, cut to or extended to `sessions` sessions: fewer sessions are a prefix of more.
+    /// The bars of the run, cut or extended to `sessions` sessions; fewer sessions are a prefix of more.
     fs::path bars_of(int sessions) const {
         const fs::path path = folder_ / "other" / "bars.csv";
         ensure_directory(path.parent_path());

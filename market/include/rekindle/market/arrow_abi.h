@@ -1,7 +1,7 @@
 #pragma once
 /// The structures of the Arrow C data and C stream interfaces, a published ABI through which libraries share
 /// tables without copying them: https://arrow.apache.org/docs/format/CDataInterface.html. The names, and the
-/// macros that keep two headers from defining them twice, come from the specification.
+/// macros that keep two headers from both defining them, come from the specification.
 
 #include <cstdint>
 

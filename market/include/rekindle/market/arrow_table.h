@@ -48,9 +48,8 @@ class ArrowTable {
     std::shared_ptr<const Content> content_;
 };
 
-/// The table as CSV with a header, in the form in which read_bars() reads tables. Only the columns with one
-/// of these names, in lower case, are filled in; the others stay empty. A null is an empty field; NaN is
-/// "nan".
+/// Returns the table as CSV with a header, as read_bars() sees tables. Fills in only columns whose name, in
+/// lower case, is one of `columns`; the others stay empty. A null becomes an empty field; NaN becomes "nan".
 std::string csv_of(const ArrowTable& table, std::span<const std::string_view> columns);
 
 } // namespace rekindle::market

@@ -23,7 +23,7 @@ struct InstrumentFiles {
     std::vector<std::filesystem::path> files; ///< the files that hold its bars, in the order given
     std::vector<std::string> contracts;       ///< its contracts in these files; empty if the bars name none
 
-    /// `all`, restricted to this instrument.
+    /// Returns `all`, restricted to this instrument.
     ReadOptions options(ReadOptions all) const;
 };
 

@@ -52,7 +52,7 @@ struct InspectReport {
     BarEnds ends;                         ///< of the bars
     SessionRules rules;                   ///< zone of the times below
     std::optional<Instrument> instrument; ///< set by the caller, if it is known
-    /// Totals over all bars, in stored units; empty unless all files have these volumes.
+    /// Totals over all bars, in stored units; empty if a file lacks these volumes.
     std::optional<std::pair<double, double>> sides; ///< volume at the bid, at the ask
     std::vector<SessionCount> sessions;             ///< rth, eth and all by day; all by week
     SessionPlan plan;                               ///< by trading day, all hours

@@ -32,7 +32,7 @@ struct Instrument {
     std::optional<Hours> regular;
     std::optional<DailyHalt> halt; ///< daily maintenance
     bool weekends = false;         ///< trades on all seven days
-    /// Prices may be below zero, so that four equal ones there are a bar, not missing prices.
+    /// Prices may be below zero, so four equal prices below zero are a bar, not missing prices.
     bool negative_prices = false;
     std::string holidays = "us-cash-equities"; ///< as HolidayCalendar::named
     /// Names by which data vendors know it besides `symbol`, in upper case without separators; an asterisk at

@@ -33,7 +33,7 @@ struct LabeledRows {
 LabeledRows label_rows(FeatureMatrix matrix, Targets targets, const BarEnds& ends, std::size_t horizon,
                        const Workspace& workspace = {});
 
-/// Identifies a row of one of several parts.
+/// A row of one of several parts.
 struct RowPlace {
     std::uint32_t part = 0;
     std::uint32_t row = 0;
@@ -55,15 +55,16 @@ ScratchArray<T> gather(std::span<const RowPlace> places, std::span<const std::sp
 }
 
 /// Gathers the rows at these places and sets FeatureMatrix::instrument to the part that each row comes from.
-/// Counts and notes cover all parts. Throws Error (internal) unless all parts have the same columns.
+/// Adds up the counts of all parts and joins their notes. Throws Error (internal) unless all parts have the
+/// same columns.
 FeatureMatrix join_matrices(std::span<const FeatureMatrix* const> parts, std::span<const RowPlace> places,
                             const Workspace& workspace = {});
 /// The same for rows with targets.
 LabeledRows join_rows(std::span<const LabeledRows> parts, std::span<const RowPlace> places,
                       const Workspace& workspace = {});
 
-/// One split time for several instruments. All of them are split at it, so that no instrument's training rows
-/// overlap in time with the validation rows of another.
+/// Splits several instruments at one time, so that no instrument's training rows overlap in time with the
+/// validation rows of another.
 struct CommonSplit {
     std::int64_t border = 0;  ///< rows known before it are for training, the others for validation
     std::vector<Split> parts; ///< per instrument, over its own rows; one side may be empty

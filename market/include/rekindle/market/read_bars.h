@@ -131,8 +131,8 @@ struct ReadResult {
     std::vector<RejectedRow> rejected; ///< by file and line; empty unless skip_bad_rows
 };
 
-/// The contracts that the files name, in the rows at their beginnings and in file names: without duplicates,
-/// in order of appearance, filtered by options.contract; "" stands for a file that names no contract. Throws
+/// Returns the contracts that options.contract selects, each once and in order of appearance. Finds them in
+/// the first rows of each file and in the file names. "" stands for a file that names no contract. Throws
 /// Error (usage) if a file cannot be read as bars.
 std::vector<std::string> first_contracts(const ReadOptions& options);
 

@@ -61,7 +61,7 @@ struct SessionRules {
     /// The trading day of this zone's exchanges is not known; day_start is a guess, and a note says so.
     bool day_start_assumed = false;
     TradingDays days = TradingDays::automatic;
-    /// When the exchange halts trading, if known: a pause then is expected, and bars then are not.
+    /// When the exchange halts trading, if known. During the halt, a pause is expected and bars are not.
     std::optional<DailyHalt> halt;
     /// Daily bars last until the end of the trading day, as those of futures do, not only until the regular
     /// close, as those of stocks do.

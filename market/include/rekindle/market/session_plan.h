@@ -33,8 +33,8 @@ struct SessionPlan {
 ///   true           The date of the label is the session; rth takes rth_open <= time < rth_close. Calendar
 ///                  and zone are not used.
 /// With TradingDays::automatic, a Saturday or Sunday is a trading day if it has at least half as many bars
-/// (of its regular hours for rth and eth) as the weekdays before it. Bars on other weekends are strays or
-/// tests of the exchange: all and rth skip and count them, eth assigns them to the next trading day. With raw
+/// (of its regular hours for rth and eth) as the weekdays before it. Bars on other weekends are stray bars or
+/// the exchange's tests: all and rth skip and count them, eth assigns them to the next trading day. With raw
 /// labels and for tables of dates, all takes every date unless TradingDays::weekdays excludes it.
 /// A table of dates without times has one session per date and needs hours = all. Weeks join the Monday to
 /// Friday trading days of an ISO week and are labeled with the last one present; they need hours = all,

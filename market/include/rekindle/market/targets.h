@@ -60,8 +60,8 @@ struct Targets {
     /// End of the bar that decides the target, as BarColumns::time; 0 without a target.
     ScratchArray<std::int64_t> outcome_at;
     std::size_t beyond_session = 0; ///< rows whose target would be in a later session
-    std::size_t flat = 0; ///< rows whose price moved too little: without a direction, or within the barriers
-    std::size_t no_past = 0;      ///< rows with too few earlier returns to set barriers
+    std::size_t flat = 0;    ///< rows whose price moved too little to have a direction or to reach a barrier
+    std::size_t no_past = 0; ///< rows with too few earlier returns to set barriers
     std::size_t not_positive = 0; ///< rows with a price at or below 0, which has no logarithm
     /// Number of rows with a target.
     std::size_t usable_rows() const noexcept;

@@ -9,8 +9,9 @@
 
 namespace rekindle::market {
 
-/// Typical costs for a trader who is not a member of the exchange, to be replaced by the trader's own. Each
-/// fill of an order (not each trade) costs commission; each fill at a market price also costs slippage.
+/// Typical costs for a trader who is not a member of the exchange; traders should replace them with their
+/// own. Each fill of an order (not each trade) costs commission; each fill at a market price also costs
+/// slippage.
 struct TradingCosts {
     std::string symbol;            ///< as Instrument::symbol; "" for instruments that are not in the list
     double commission = 0;         ///< money per contract, share or coin, in the currency of the point value
@@ -31,10 +32,10 @@ class TradingCostsTable {
     /// Reads the text of a file; `where` names the file in errors. Throws as load() does.
     static TradingCostsTable parse(std::string_view yaml, const std::string& where);
 
-    /// The costs of the instrument with this symbol, in upper or lower case. A symbol that is not in the list
-    /// has the costs of other instruments.
+    /// The costs of the instrument with this symbol, in upper or lower case. If the list does not have the
+    /// symbol, returns its entry OTHER.
     const TradingCosts& of(std::string_view symbol) const;
-    /// In the order of the file, without those of other instruments.
+    /// The entries in the order of the file, without OTHER.
     const std::vector<TradingCosts>& all() const noexcept { return costs_; }
     /// When the list was checked: days since 1970-01-01.
     std::int32_t checked() const noexcept { return checked_; }

@@ -13,9 +13,9 @@ namespace rekindle::market {
 /// dates.
 std::uint64_t bars_in_halt(const BarTable& bars, const SessionRules& rules);
 
-/// A warning if so many bars lie within the halt that the timestamps are probably read in the wrong zone: at
-/// least 0.6 times as many as if trading never paused. Otherwise "". Stray bars and the shorter halts of
-/// earlier years stay below that.
+/// Returns a warning if so many bars lie within the halt that the timestamps are probably read in the wrong
+/// zone: at least 0.6 times as many as if trading never paused. Stray bars and the shorter halts of earlier
+/// years give fewer. Otherwise returns "".
 std::string halt_warning(const BarTable& bars, const SessionRules& rules);
 
 /// Whether the pause between the ends of two consecutive bars (timestamps) is the halt, give or take 15

@@ -176,7 +176,7 @@ bool Column::is_null(std::uint64_t position) const noexcept {
     return validity_ != nullptr && (validity_[position / 8] >> position % 8 & 1) == 0;
 }
 
-/// Unsigned 64-bit numbers keep their bits.
+/// Returns unsigned 64-bit numbers with the same bits.
 std::int64_t Column::integer(std::uint64_t position) const noexcept {
     const bool sign = type_.kind != Kind::unsigned_integer;
     switch (type_.width) {

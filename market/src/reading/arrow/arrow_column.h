@@ -20,12 +20,13 @@ struct Violation {
 /// Keeps a reference to the array, which must outlive it. Read-only, thread-safe.
 class Column {
   public:
-    /// Checks the array, of which `rows` rows from `first` on are used. Throws Violation.
+    /// Uses `rows` rows of the array, beginning with row `first`. Checks them and throws Violation if they
+    /// break a rule of the interface.
     Column(const ArrowSchema& schema, const ArrowArray& array, std::uint64_t first, std::uint64_t rows);
 
     /// Whether the values can be read.
     bool readable() const noexcept { return type_.kind != Kind::other; }
-    /// Size of the used values in bytes.
+    /// Size of these rows' values in bytes.
     std::uint64_t bytes() const noexcept;
     /// Appends the value of a row, counted from `first`: nothing for a null; decimals and integers exactly;
     /// floats as the shortest text that reads back as the same float; dates and times in ISO 8601 (with Z if

@@ -12,9 +12,9 @@
 
 namespace rekindle::market::arrow {
 
-/// `used` lists the positions (from 0) of the columns whose values are needed; without it all are needed. The
-/// others stay empty. `hasher` receives the column names and the rows as text, so equal tables have equal
-/// hashes, however they are divided into batches. `path` names the table in notes.
+/// Reads a table as rows of text. `used` lists the columns to fill in, counted from 0, and the others stay
+/// empty; if `used` is empty, all are filled in. `hasher` receives the column names and the rows as text, so
+/// equal tables have equal hashes, however they are divided into batches. `path` names the table in notes.
 std::unique_ptr<reading::TableRows> read_arrow(std::filesystem::path path, ArrowTable table, Hasher& hasher,
                                                std::span<const int> used);
 
