@@ -37,7 +37,7 @@ endif()
 if(REKINDLE_SANITIZE)
   target_compile_options(rekindle_compiler INTERFACE
     -fsanitize=${REKINDLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    # Checks of every pointer take a third of the time to compile; AddressSanitizer reports null and stray ones too.
+    # Checking every pointer takes a third of the compile time; AddressSanitizer reports null and stray pointers, too.
     -fno-sanitize=null,alignment,object-size,vptr
     # After -fsanitize, which would switch them on again: a target's property REKINDLE_UNCHECKED names checks to leave out.
     $<$<BOOL:$<TARGET_PROPERTY:REKINDLE_UNCHECKED>>:-fno-sanitize=$<TARGET_PROPERTY:REKINDLE_UNCHECKED>>

@@ -41,7 +41,7 @@ const char* const program_path = \"${CMAKE_BINARY_DIR}/bin/rekindle\";
   set_source_files_properties("${paths}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   rekindle_unity(rekindle_${name}_tests)
   target_compile_options(rekindle_${name}_tests PRIVATE -include "${CMAKE_CURRENT_SOURCE_DIR}/support/paths.h")
-  # Compiling tests takes longer than running them. The checks of undefined behavior are for the libraries.
+  # -O0, because compiling the tests takes longer than running them. Undefined behavior is checked in the libraries only.
   target_compile_options(rekindle_${name}_tests PRIVATE -O0)
   if(REKINDLE_SANITIZE)
     set_target_properties(rekindle_${name}_tests PROPERTIES REKINDLE_UNCHECKED undefined)

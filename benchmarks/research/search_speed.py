@@ -38,7 +38,7 @@ def network(dropout):
 
 
 def search(program, data, folder, threads, vary):
-    """Returns the seconds of the searching stage, the total seconds, and the peak memory in MB."""
+    """Runs a search. Returns the seconds that the stage Searching took, the total seconds, and the peak memory in MB."""
     command = [program, "search", "--data", data, "--output", folder, "--threads", str(threads), "--method", "grid",
                "--folds", "5", "--batch-size", "8", "--epochs", "3", "--log-format", "json", *SESSIONS]
     for dimension in vary:

@@ -6,9 +6,10 @@
 /// In a random walk, returns are independent of the 8 features, two of which are the previous two returns. In
 /// a planted series, the first feature explains 5 % of the variance of the next return. Each series has 1,500
 /// rows, with four expanding windows after the first 500. Each of 200 settings (learning rate, weight decay,
-/// dropout) trains a network of 8 units for 2 epochs. The setting with the lowest loss is chosen and judged
-/// among all 200. Exits with status 1 if more than 6.4 % of the random walks get the verdict "edge" (the 95 %
-/// bound of a test at 5 % in 1,000 series) or if less than 80 % of the planted edges are found.
+/// dropout) trains a network of 8 units for 2 epochs. The setting with the lowest loss is judged as the best
+/// of 200. Exits with status 1 if more than 6.4 % of the random walks get the verdict "edge" (the upper end
+/// of the 95 % interval for a test at the 5 % level on 1,000 series) or if fewer than 80 % of the planted
+/// edges are found.
 
 #include "search/judgment.h"
 #include "search/trial_score.h"

@@ -1,6 +1,6 @@
 #pragma once
-/// Code that the studies of verdicts share: simulates series with and without an edge, and counts how many of
-/// them are judged to have one.
+/// Code that the studies of verdicts share. It simulates series with and without an edge, and counts how many
+/// of them are judged to have one.
 
 #include "walk_forward/planted_rows.h"
 
@@ -16,7 +16,7 @@
 namespace rekindle::research::study {
 
 /// A series with 8 features. The first one explains `r_squared` of the variance of the next return. Two
-/// others are the previous two returns, because a market's features, too, depend on earlier outcomes.
+/// others are the previous two returns, because the features of real markets also depend on earlier outcomes.
 inline ForecastRows series_of(std::size_t rows_of_a_series, std::uint64_t seed, double r_squared) {
     planted::PlantedRows series;
     series.rows = rows_of_a_series;
@@ -45,8 +45,8 @@ inline double share_of_edges(const Judge& judge, std::size_t series, std::uint64
     return static_cast<double>(edges) / static_cast<double>(series);
 }
 
-/// Runs a study with the arguments of its program, which are the numbers of random walks and of planted
-/// edges. Returns the program's exit status.
+/// Runs a study and returns its program's exit status. `arguments` are those of the program: the number of
+/// random walks and the number of planted edges. `what` says which forecast of a series is judged.
 inline int run(int count, char** arguments, const std::string& what, const Judge& judge) {
     const auto argument = [&](int index, std::size_t otherwise) {
         return count > index ? static_cast<std::size_t>(std::strtoull(arguments[index], nullptr, 10))
@@ -55,8 +55,8 @@ inline int run(int count, char** arguments, const std::string& what, const Judge
     constexpr double most_wrong = 0.064, least_found = 0.8, planted_r_squared = 0.05;
     const std::size_t walks = argument(1, 1000), planted = argument(2, 200);
     const double wrong = share_of_edges(judge, walks, 1, 0);
-    fmt::print("{} random walks, {}: {:.1f} % have an edge (at most {:.1f} %)\n", walks, what, 100 * wrong,
-               100 * most_wrong);
+    fmt::print("{} random walks, {}: {:.1f} % are judged to have an edge (at most {:.1f} %)\n", walks, what,
+               100 * wrong, 100 * most_wrong);
     const double found = share_of_edges(judge, planted, 1'000'000, planted_r_squared);
     fmt::print("{} planted edges of R² {:.0f} %: {:.1f} % are found (at least {:.0f} %)\n", planted,
                100 * planted_r_squared, 100 * found, 100 * least_found);

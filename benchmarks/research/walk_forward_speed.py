@@ -4,10 +4,10 @@
     walk_forward_speed.py [--program PATH] [--bars N] [--folds N] [--repeats N] [--threads N]
 
 Both train a network of 32 and 16 units on the 19 features of one-minute bars, in batches of 16, for 3 epochs:
-train on one split of the rows with one thread, walk-forward on rolling windows of 100,000 rows. Runs of the two
-alternate. The figures are medians of the training rows per second and core. For both programs, they include the time
-of shuffling and predicting, but not that of reading, features, scaling, ridge regression and the report. The total
-time of each job is printed as well.
+train on one split of the rows with one thread, walk-forward on rolling windows of 100,000 rows. The two commands run
+alternately. The figures are medians of the training rows per second and core. For both commands, the time includes
+shuffling and predicting, but not reading the bars, computing and scaling features, ridge regression, or the report.
+The total time of each job is printed as well.
 """
 
 import argparse

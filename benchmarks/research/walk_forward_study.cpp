@@ -6,8 +6,8 @@
 /// in real feature sets. In a planted series, the first feature explains 5 % of the variance of the next
 /// return. Each series has 2,500 rows, with ten expanding windows after the first 1,000. Five networks of 16
 /// units train for 5 epochs, and their mean is judged. Exits with status 1 if more than 6.4 % of the random
-/// walks get the verdict "edge" (the 95 % bound of a test at 5 % in 1,000 series) or if less than 80 % of the
-/// planted edges are found.
+/// walks get the verdict "edge" (the upper end of the 95 % interval for a test at the 5 % level on 1,000
+/// series) or if fewer than 80 % of the planted edges are found.
 
 #include "study.h"
 

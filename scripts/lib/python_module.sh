@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # The Python module rekindle_train: its Python, its build, its tests. Sourced after common.sh, build.sh and python.sh.
 
-# module_environment NAME MODULES SIZE: sets PYTHON to the interpreter of build/python-NAME, which has these modules. If it does
-# not, the packages of tests/NAME/requirements.txt are fetched; for NAME module, those of tests/python.
+# module_environment NAME MODULES SIZE: sets PYTHON to the interpreter of build/python-NAME. If that cannot import MODULES, first
+# fetches the packages of tests/NAME/requirements.txt (SIZE MB); if NAME is module, those of tests/python.
 module_environment() {
     local folder=$REPOSITORY/build/python-$1 requirements=$REPOSITORY/tests/${1/module/python}/requirements.txt
     PYTHON=$folder/bin/python3
@@ -71,7 +71,8 @@ python_with_nanobind() {
         fail 'pip could not install nanobind; its message is above.'
 }
 
-# python_version INTERPRETER: prints a version such as "3.11" for CPython with the global lock and headers, nothing otherwise.
+# python_version INTERPRETER: prints a version such as "3.11" if this is CPython with headers and the global interpreter lock;
+# otherwise prints nothing.
 python_version() {
     "$1" -c 'import os, sys, sysconfig
 headers = os.path.join(sysconfig.get_path("include"), "Python.h")

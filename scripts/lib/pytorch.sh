@@ -37,7 +37,7 @@ build_device() {
 
 # test_module MODULE.py: runs one module with pytest in a separate process and prints pytest's last line, or the exit
 # status of a process that died. A module that takes longer than an hour hangs; the limit is high because the CPU emulates
-# the GPU and the machine may be busy. REKINDLE_TEST_PART (tests/pytorch/conftest.py) applies to long and distributed tests.
+# the GPU and the machine may be busy. REKINDLE_TEST_PART (tests/pytorch/conftest.py) applies only to long and distributed tests.
 test_module() {
     local name=${1%.py} status=0 last
     name=${name//\//.}
@@ -59,7 +59,7 @@ run_device_modules() {
     rm -rf -- "$results"
     mkdir -p "$results"
     [[ -z ${REKINDLE_TEST_PART:-} ]] ||
-        say "Of the tests in long and distributed, part $REKINDLE_TEST_PART runs (REKINDLE_TEST_PART= runs all)."
+        say "Runs only part $REKINDLE_TEST_PART of the tests in long and distributed (REKINDLE_TEST_PART= runs all)."
     (
         cd "$REPOSITORY/tests/pytorch" || exit
         export PYTHON RESULTS=$results PYTHONPATH=$folder/python REKINDLE_POISON=1
@@ -75,8 +75,8 @@ run_device_modules() {
     "$counter" "${counts[@]}"
 }
 
-# part_of_commit COUNT: "2/3", a part that depends on the commit alone, so that later commits run the others; nothing where
-# git does not know the commit.
+# part_of_commit COUNT: prints a part such as "2/3". The commit's hash alone decides it, so later commits run the others.
+# Prints nothing if git does not know the commit.
 part_of_commit() {
     local commit
     commit=$(git -c safe.directory="$REPOSITORY" -C "$REPOSITORY" rev-parse HEAD 2>/dev/null) || return 0
