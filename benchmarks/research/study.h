@@ -46,7 +46,7 @@ inline double share_of_edges(const Judge& judge, std::size_t series, std::uint64
 }
 
 /// Runs a study and returns its program's exit status. `arguments` are those of the program: the number of
-/// random walks and the number of planted edges. `what` says which forecast of a series is judged.
+/// random walks and the number of planted edges. `what` says what is judged in each series.
 inline int run(int count, char** arguments, const std::string& what, const Judge& judge) {
     const auto argument = [&](int index, std::size_t otherwise) {
         return count > index ? static_cast<std::size_t>(std::strtoull(arguments[index], nullptr, 10))

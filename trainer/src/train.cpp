@@ -217,8 +217,8 @@ void warn_of_options_without_effect(const TrainConfig& config, const std::set<st
     }
 }
 
-/// Training does not continue with several instruments: their scaling and inputs belong to the data that the
-/// model was trained on.
+/// Refuses to continue training with several instruments, because their scaling and inputs belong to the data
+/// that the model was trained on.
 void refuse_several_instruments(const UsableModel& start, const TrainConfig& config) {
     if (start.stored.instruments.empty() && config.several_instruments == SeveralInstruments::no)
         return;
@@ -228,8 +228,8 @@ void refuse_several_instruments(const UsableModel& start, const TrainConfig& con
         .hint("Train a new model on all bars.");
 }
 
-/// Says what training continues from, and what is in doubt. Throws Error (usage) if the data does not fit the
-/// model.
+/// Reports what training continues from, and warns of what is in doubt. Throws Error (usage) if the data does
+/// not fit the model.
 void compare_with_start(const UsableModel& start, const TrainConfig& config, const MarketData& data,
                         ProgressSink& progress) {
     progress.info(fmt::format("training continues from the weights of {}, with its features, scaling and "
@@ -250,8 +250,8 @@ void warn_of_rows_seen_before(const UsableModel& start, const Dataset& set, Prog
     if (instrument && !instrument->closes.empty() && instrument->closes.back().date < first)
         return;
     progress.warning(fmt::format(
-        "the validation rows begin on {}, and the data that the model was trained on {}: the scores below "
-        "may be those of rows that it was trained on",
+        "the validation rows begin on {}, and the data that the model was trained on {}, so the scores below "
+        "may include rows that it was trained on",
         market::format_date(first),
         instrument && !instrument->closes.empty()
             ? "ends on " + market::format_date(instrument->closes.back().date)

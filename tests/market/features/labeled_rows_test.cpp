@@ -137,8 +137,8 @@ TEST(LabeledRows, OfOtherFeaturesAreNotJoined) {
     EXPECT_THROW(join_rows(parts, order_by_time(known_of(parts), ranges)), Error);
 }
 
-/// The reason for a common border: once validation has begun, no outcome that was trained on is still open,
-/// not even one of another instrument.
+/// The reason for a common border: when validation begins, every outcome that was trained on is known, even
+/// those of other instruments.
 TEST(CommonSplit, NoTrainingTargetOfAnyInstrumentReachesTheValidationRows) {
     for (std::uint64_t seed = 0; seed < 30; ++seed)
         for (const std::size_t horizon : {1u, 4u}) {

@@ -112,7 +112,7 @@ TEST_F(FindInstruments, RefusesFilesThatDoNotSay) {
               std::string::npos);
 }
 
-/// Interleaved rows, quotes, and names that begin with one another.
+/// Covers interleaved rows, quotes, and a name that is the beginning of another.
 TEST_F(FindInstruments, OneInstrumentReadAloneEqualsItsOwnFile) {
     std::string joint = header, a = header, ab = header;
     for (int minute = 0; minute < 59; ++minute) {

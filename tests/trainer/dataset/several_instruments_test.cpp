@@ -131,7 +131,7 @@ TEST_F(SeveralInstrumentsTest, AColumnWithTheInstrumentEqualsTwoFiles) {
     }
 }
 
-/// Every row that is known at a time is bit-identical if all files end at that time.
+/// If all files are cut at some time, every row that is known by then stays bit-identical.
 TEST_F(SeveralInstrumentsTest, NoRowSeesTheFutureOfAnyInstrument) {
     const auto whole = rows(of({"joint.csv"}));
     for (const int sessions : {70, 81, 109}) {

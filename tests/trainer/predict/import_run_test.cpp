@@ -133,13 +133,13 @@ TEST_F(ImportRunTest, ContinuedTrainingWarnsOfRowsThatTheModelKnows) {
     next.model = trained.string();
     Messages messages;
     train(next, {}, messages, CancellationToken());
-    EXPECT_THAT(messages.text, HasSubstr("may be those of rows that it was trained on"));
+    EXPECT_THAT(messages.text, HasSubstr("may include rows that it was trained on"));
 
     auto longer = daily_lines(800); // the first 120 sessions are those of the model
     write_lines(bars(), longer);
     messages.text.clear();
     train(next, {}, messages, CancellationToken());
-    EXPECT_THAT(messages.text, Not(HasSubstr("may be those of rows that it was trained on")));
+    EXPECT_THAT(messages.text, Not(HasSubstr("may include rows that it was trained on")));
 }
 
 TEST_F(ImportRunTest, SettingsThatContradictTheModelAreRefused) {

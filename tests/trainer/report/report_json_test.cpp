@@ -76,7 +76,7 @@ TEST(ReportJson, NamesWhatIsWrong) {
     EXPECT_THAT(broken([](auto& j) { j["format"] = "rekindle-report/0"; }), HasSubstr("another format"));
     EXPECT_THAT(broken([](auto& j) { j.erase("judged"); }), HasSubstr("\"judged\" is missing"));
     EXPECT_THAT(broken([](auto& j) { j["title"] = 3; }), HasSubstr("\"title\""));
-    EXPECT_THAT(broken([](auto& j) { j["kind"] = "predict"; }), HasSubstr("none of training"));
+    EXPECT_THAT(broken([](auto& j) { j["kind"] = "predict"; }), HasSubstr("not one of training"));
     EXPECT_THAT(broken([](auto& j) { j["evaluation"]["rows"] = -1; }), HasSubstr("-1"));
     EXPECT_THAT(broken([](auto& j) { j["evaluation"]["rows"] = 1.5; }), HasSubstr("1.5"));
     EXPECT_THAT(broken([](auto& j) { j["predicted"].erase(0); }), HasSubstr("420 outcomes"));

@@ -43,7 +43,7 @@ class Choices {
     bool is(const Setting& setting, std::string_view word) const {
         return word.empty() ? chosen(setting) : holds_word(config_.at(setting.key()), word);
     }
-    /// Names the setting that implied the value of this one, which the user did not give.
+    /// Names the setting that implied the value of this one; for values that the user did not give.
     std::string_view origin_of(const Setting& setting) const {
         const bool implied =
             setting.name == "clock" && !chosen(setting) && holds_word(config_.at("compat"), "original");

@@ -163,7 +163,7 @@ void check_groups(const TrainConfig& config, const MarketData& data) {
     require_vix(config, data);
 }
 
-/// Calls `call`. An error that does not say where it occurred gets the name of the instrument.
+/// Calls `call`. If an error does not say where it occurred, adds the name of the instrument.
 template <class Call>
 auto naming_instrument(const MarketData& data, Call call) {
     try {

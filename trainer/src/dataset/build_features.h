@@ -21,8 +21,8 @@ std::size_t purged_horizon(const TrainConfig& config, std::size_t horizon);
 bool per_bar(const TrainConfig& config);
 
 /// One matrix per instrument, all with the same columns: the requested features, without those that cost too
-/// many rows and those that an instrument lacks. Tries the feature sets from the largest on and takes the
-/// first for which enough(instrument, matrix) is true for every instrument, otherwise the last. Calls
+/// many rows and those that an instrument lacks. Tries the feature sets, largest first, and takes the first
+/// for which enough(instrument, matrix) is true for every instrument; if there is none, takes the last. Calls
 /// `enough` once for each instrument and set.
 std::vector<market::FeatureMatrix>
 features_with_enough_rows(const TrainConfig& config, std::span<const MarketData> markets, ThreadPool& pool,

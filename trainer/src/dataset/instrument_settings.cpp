@@ -28,8 +28,8 @@ std::string hours_text(const market::Instrument::Hours& hours) {
     return market::format_minute(hours.open) + "-" + market::format_minute(hours.close);
 }
 
-/// The instrument's hours in the local time of another zone; nothing if they would pass midnight there, or if
-/// the time difference changes over the year.
+/// The instrument's hours in the local time of another zone; nothing if they would cross midnight there, or
+/// if the time difference changes over the year.
 std::optional<market::SessionRules> rules_in(const market::Instrument& instrument, const std::string& zone) {
     constexpr int noon = 12 * 60, day = 24 * 60;
     market::SessionRules rules = instrument.session_rules();
@@ -77,7 +77,7 @@ std::string hours_words(const market::Instrument& instrument, const market::Sess
                        rules.zone, instrument.weekends ? ", on all seven days" : "");
 }
 
-/// The instrument that the names of the contracts imply, or those of the files if no contract has a name.
+/// The instrument that the contract names imply or, if no contract has a name, the file names.
 const market::Instrument* find_instrument(const TrainConfig& config, const market::InstrumentTable& table) {
     const market::ReadOptions options = read_options(config, {});
     const std::vector<std::string> contracts = market::first_contracts(options);

@@ -48,8 +48,8 @@ void require_both_sets(const TrainConfig& config, std::span<const MarketData> ma
         .hint("Use more data, or another --train-split, --purge or --embargo.");
 }
 
-/// The places of the training rows, then of the rows that neither set uses, then of the validation rows.
-/// `split` receives the number of each.
+/// Returns the places of the training rows, then of the rows in neither set, then of the validation rows.
+/// Writes the number of each to `split`.
 ScratchArray<market::RowPlace> order_rows(const std::vector<Times>& known, const market::CommonSplit& common,
                                           const Workspace& workspace, market::Split& split) {
     std::vector<market::RowRange> train, between, validation;

@@ -21,13 +21,14 @@ const char* hint_for(const std::string& key) {
         return "--zone is the zone of the model's sessions. If the timestamps of the file are in another "
                "zone, name it with --clock exchange --stamp-zone ZONE.";
     if (key == "clock")
-        return "With raw labels, sessions hold other bars than with times. Omit the option, or train a model "
-               "with this setting.";
+        return "With raw labels, sessions contain different bars. Omit the option, or train a model with "
+               "this "
+               "setting.";
     return "Omit the option, or train a model with this setting.";
 }
 
-/// Among the clocks, only raw labels change the meaning. Session times may mean the same although they are
-/// written differently.
+/// Among the clocks, only raw labels change the meaning. Session times that are written differently may mean
+/// the same.
 bool changes_meaning(const Setting& setting, const TrainConfig& own, const TrainConfig& changed) {
     market::SessionRules rules = session_rules(changed), own_rules = session_rules(own);
     rules.day_start_assumed = own_rules.day_start_assumed;

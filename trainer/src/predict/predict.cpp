@@ -35,8 +35,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array keys_of_hours{"zone", "day_start", "regular_hours"};
 
-/// Removes zone and hours from the keys that the user gave if they describe the model's own sessions in
-/// another zone. That zone may also be the zone of the timestamps.
+/// Returns the keys that the user gave, without zone and hours if these only describe the model's sessions in
+/// another zone. The user may have given that zone for the timestamps.
 std::set<std::string> without_same_hours(const PredictOptions& options, TrainConfig& config) {
     std::set<std::string> given = options.given;
     TrainConfig changed = config;

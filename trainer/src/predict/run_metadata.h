@@ -59,7 +59,7 @@ struct StoredModel {
     double profile_bin = 0; ///< points, if prices have no tick; older runs have none
     double training_share_up = 0;
     TrainConfig config; ///< of the run
-    /// Of the run's data; older runs and runs on several instruments have none.
+    /// Of the run's data; not recorded by older runs and by runs on several instruments.
     std::optional<Instrument> instrument;
     std::optional<market::BarLength> bar_length; ///< likewise
     std::optional<ForecastRecord> forecasts;     ///< likewise

@@ -16,9 +16,9 @@ namespace rekindle::trainer {
 /// Throws Error (usage) as load_usable_model() does.
 std::optional<UsableModel> start_model(const TrainConfig& config);
 
-/// The configuration with which training continues: the settings that decide what a row means have the
-/// model's values, and so does the loss unless the user gave it. Throws Error (usage) naming the first key in
-/// `given` that contradicts them.
+/// Returns the configuration with which training continues. The settings that decide what a row means have
+/// the model's values, and so does the loss unless the user gave it. Throws Error (usage) if a key in `given`
+/// contradicts them, naming the first one.
 TrainConfig continued_config(const TrainConfig& config, const std::set<std::string>& given,
                              const UsableModel& start);
 

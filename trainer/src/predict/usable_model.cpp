@@ -157,8 +157,8 @@ UsableModel from_safetensors(const PredictOptions& options) {
     return original_model(import_tensors(std::move(file.tensors), options.model.string()), options);
 }
 
-/// The networks of population.safetensors, whose tensors have one more dimension, for the network. Networks
-/// that diverged in their first epoch are NaN and are left out.
+/// Reads the networks of population.safetensors, whose tensors have a first dimension for the network. Leaves
+/// out networks that are NaN because they diverged in their first epoch.
 std::vector<std::vector<mlp::NamedTensor>> networks_of(const fs::path& path,
                                                        const mlp::ModelDescription& model) {
     const SafeTensors file = read_safetensors(path);

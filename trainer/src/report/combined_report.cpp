@@ -14,7 +14,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-constexpr std::size_t main_charts = 2; ///< of a stage; the others are among its details
+constexpr std::size_t main_charts = 2; ///< per stage; its other charts are under "Details"
 
 std::string inputs_text(const ReportData& data) {
     std::vector<std::string> texts;
@@ -27,7 +27,7 @@ std::string cell(std::string_view text) {
     return "<td>" + Page::escape(text) + "</td>";
 }
 
-/// A row for each verdict, with a link to the report of its stage.
+/// Writes a row for each verdict, with a link to the report of its stage.
 void stage_table(Page& page, const CombinedReport& combined) {
     page.raw(
         "<div class=\"scroll\"><table class=\"stages\"><thead><tr><th scope=\"col\">stage</th><th "
@@ -58,7 +58,7 @@ ReportTable score_table(const ReportData& data) {
     return table;
 }
 
-/// All charts and tables of a stage, the most important first.
+/// All charts and tables of a stage, most important first.
 struct StageContents {
     std::vector<Chart> charts;
     std::vector<ReportTable> tables;

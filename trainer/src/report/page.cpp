@@ -17,7 +17,7 @@ namespace {
 
 constexpr int wide_chart = 500, chart_height = 320, profile_width = 320, profile_height = 340;
 
-/// The interval of a score on its own scale, with the baseline, to show whether the baseline lies inside.
+/// Draws a score, its interval and its baseline, to show whether the interval contains the baseline.
 std::string interval_picture(const Score& score) {
     constexpr double width = 240, height = 34, margin = 10, middle = 13;
     double low = std::min({score.interval.low, score.baseline, score.value});
@@ -63,7 +63,7 @@ std::string short_time(double seconds) {
     return format_duration(seconds);
 }
 
-/// Whether the text is a number and not a date: columns of numbers are aligned right.
+/// Whether the text is a number and not a date. Columns of numbers are aligned right.
 bool is_figure(std::string_view text) {
     for (const std::string_view sign : {"-", "+", "\u2212", "$"})
         if (text.starts_with(sign))

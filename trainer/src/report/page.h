@@ -1,6 +1,6 @@
 #pragma once
-/// The parts of a report's page as HTML: header, verdict, scores, charts, tables, lists of facts. Pages
-/// differ in which parts they show in which order (report.cpp, combined_report.cpp).
+/// Writes the parts of a report's page as HTML: header, verdict, scores, charts, tables, lists of facts.
+/// report.cpp and combined_report.cpp choose the parts of their pages and put them in order.
 
 #include <rekindle/trainer/report.h>
 
@@ -12,7 +12,7 @@
 
 namespace rekindle::trainer {
 
-/// A figure for people, with a typographic minus sign; "unknown" if it is not finite.
+/// Formats a figure for readers, with a typographic minus sign; "unknown" if it is not finite.
 std::string figure(double value);
 std::string with_unit(const std::string& text, const std::string& unit);
 
@@ -24,13 +24,12 @@ class Page {
     /// Ends the page and returns it.
     std::string finish(std::string_view program);
 
-    /// `eyebrow` is above the title, `meta` the line below it.
+    /// `eyebrow` is the line above the title, `meta` the line below it.
     void header(std::string_view eyebrow, std::string_view title, bool synthetic, std::string_view meta);
-    /// The label with its symbol, and the verdict as a sentence. `heading` is the class of the sentence.
+    /// The label with its symbol, and the verdict as a sentence. `heading` is the CSS class of the sentence.
     void verdict(const Verdict& verdict, bool has_edge, std::string_view heading = "headline");
-    /// The details of a verdict as a paragraph, unless they are its headline already.
+    /// The details of a verdict as a paragraph, unless verdict() already wrote them as its sentence.
     void verdict_details(const Verdict& verdict);
-    /// One card per score.
     void score_cards(std::span<const Score> scores);
     void paragraph(std::string_view text, std::string_view style = {});
     void warnings(std::span<const std::string> warnings);
@@ -42,13 +41,13 @@ class Page {
     void open_details(std::string_view summary);
     void close_details() { raw("</details>\n"); }
 
-    /// Charts side by side: `columns` is the class of the grid, "two" or "three".
+    /// Charts side by side. `columns` is the CSS class of the grid, "two" or "three".
     void charts(std::span<const Chart> charts, std::string_view columns = "two");
     void table(const ReportTable& table);
     void facts(std::span<const ReportFact> facts);
     void timings(std::span<const StageTime> timings);
 
-    /// HTML that is written as it is.
+    /// Writes HTML without escaping it.
     void raw(std::string_view html) { out_ += html; }
     static std::string escape(std::string_view text);
 
@@ -56,11 +55,11 @@ class Page {
     std::string out_;
 };
 
-/// The loss and the accuracy by epoch; empty without a history.
+/// Loss and accuracy by epoch; empty without a history.
 std::vector<Chart> training_charts(const ReportData& data);
-/// The outcomes by prediction and the calibration, as far as there is data for them.
+/// Outcomes by prediction, and the calibration; each only if there is data for it.
 std::vector<Chart> outcome_charts(const ReportData& data);
-/// The volume by price of the last sessions.
+/// One chart of the volume by price for each of the last sessions.
 std::vector<Chart> profile_charts(const ReportData& data);
 
 } // namespace rekindle::trainer

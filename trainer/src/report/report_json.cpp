@@ -1,4 +1,4 @@
-/// report.json: one list of fields for each type, which both writes and reads it.
+/// Writes and reads report.json. Each type has one list of fields, which both directions use.
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
@@ -306,7 +306,7 @@ struct Reader {
         const auto& words = words_of(value);
         const auto found = std::ranges::find(words, word);
         if (found == words.end())
-            throw usage_error(fmt::format("\"{}\" is none of {}", word, fmt::join(words, ", ")));
+            throw usage_error(fmt::format("\"{}\" is not one of {}", word, fmt::join(words, ", ")));
         value = static_cast<T>(found - words.begin());
     }
     template <class T>
@@ -353,7 +353,7 @@ void check(const ReportTable& table) {
                 .expected(fmt::format("{}, one for each column", table.columns.size()));
 }
 
-/// Checks what the page relies on.
+/// Throws Error (usage) if the report breaks an assumption of the code that writes the page.
 void check(const ReportData& data) {
     for (const ReportSection& section : data.sections) {
         for (const Chart& chart : section.charts)
@@ -388,7 +388,7 @@ std::string_view command_of(ReportKind kind) noexcept {
 
 std::string report_json(const ReportData& data) {
     Json json{{"format", format_name}};
-    ReportData copy = data; // the list of fields takes references that a reader can set
+    ReportData copy = data; // fields() takes a non-const reference, because it also reads
     json.update(Writer::json_of(copy));
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -89,8 +89,8 @@ ReportProfile report_profile(const MarketData& data, std::size_t index) {
     return shown;
 }
 
-/// Adds the profiles of the last sessions, or with several instruments, of the last session of each of the
-/// first ones.
+/// Adds the profiles of the last sessions. With several instruments, adds that of the last session of each of
+/// the first few instruments.
 void add_profiles(ReportData& report, const TrainedRun& run) {
     if (run.markets.size() > 1) {
         for (const MarketData& data : run.markets.first(std::min(run.markets.size(), shown_profiles)))

@@ -56,7 +56,7 @@ class Cholesky {
     std::size_t size_;
 };
 
-/// The minimization over the parameters (a, b), of which the first is the intercept.
+/// The function to minimize over the parameters (a, b). The intercept a comes first.
 class Problem {
   public:
     explicit Problem(StandardRows& rows) : rows_(rows), row_(rows.columns() + 1) { row_[0] = 1; }
@@ -141,8 +141,8 @@ void minimize(Problem& problem, double penalty, std::vector<double>& parameters)
     }
 }
 
-/// The loss of each row under a model without the row, approximated by one Newton step from the solution for
-/// all rows.
+/// The mean loss of a row under the model that is fitted without it. One Newton step from the solution for
+/// all rows approximates that model.
 double leave_one_out_loss(Problem& problem, std::span<const double> parameters, double penalty) {
     std::vector<double> gradient, z(problem.parameters());
     const Cholesky hessian = problem.differentiate(parameters, penalty, gradient);
@@ -181,7 +181,7 @@ Logistic Logistic::fit(const RidgeRows& rows, std::span<const double> penalties)
     Logistic best;
     std::vector<double> losses(penalties.size()), parameters(problem.parameters()), chosen;
     std::size_t best_index = penalties.size();
-    // From the largest penalty on, each solution is the starting point for the next penalty.
+    // Begins with the largest penalty; each solution is the starting point for the next smaller penalty.
     for (std::size_t p = penalties.size(); p-- > 0;) {
         minimize(problem, penalties[p], parameters);
         losses[p] = penalties.size() == 1 ? 0 : leave_one_out_loss(problem, parameters, penalties[p]);

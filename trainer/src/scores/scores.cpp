@@ -126,7 +126,7 @@ double mean(std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// What the training rows say about rises, for each validation row.
+/// The share of rises among the training rows that each validation row is compared with.
 class TrainingShares {
   public:
     TrainingShares(double of_all, const EvaluationContext& context)

@@ -13,9 +13,9 @@ namespace rekindle::trainer {
 
 namespace {
 
-/// The smallest block of the bootstrap, in rows: it must span rows whose targets overlap. Rows of several
-/// instruments at one time are not independent, so a block holds all of them, at as many times as it would
-/// for one instrument.
+/// The smallest block of the bootstrap, in rows. It must span the rows whose targets overlap. Rows of several
+/// instruments at one time are not independent, so a block holds all of these and spans as many times as for
+/// one instrument.
 std::int64_t overlapping_rows(const Dataset& set) {
     if (set.instruments.empty())
         return static_cast<std::int64_t>(set.meaning.horizon);

@@ -20,7 +20,7 @@ struct CombinedReport {
     std::string title;    ///< "ES (bars.csv)"
     std::string finished; ///< "2025-03-01 12:00:05 UTC"
     std::string program;  ///< "rekindle 0.1.0"
-    Verdict verdict;      ///< of the whole
+    Verdict verdict;      ///< on all stages together
     bool has_edge = false;
     std::vector<ReportStage> stages;
 };
@@ -28,7 +28,7 @@ struct CombinedReport {
 /// The title of a kind of report: "Training", "Walk-forward", "Search", "Backtest".
 std::string_view title_of(ReportKind kind) noexcept;
 
-/// The page: complete HTML without external resources or scripts. All text is escaped.
+/// Returns the page: complete HTML without external resources or scripts. All text is escaped.
 std::string render_combined_report(const CombinedReport& report);
 
 } // namespace rekindle::trainer

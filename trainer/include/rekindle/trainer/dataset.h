@@ -83,10 +83,10 @@ struct DatasetInstrument {
     double training_mean = 0;       ///< as Dataset::training_mean(), for its rows
 };
 
-/// Rows in chronological order. With several instruments, they are in this order within each part of the
-/// split, and rows known at the same time are in the order of the instruments; matrix.names then continues
-/// after the features with the inputs that tell the network the instrument (InstrumentInput). Training
-/// releases the memory of `matrix.values` once they are scaled; prediction keeps it.
+/// Rows in chronological order. With several instruments, each part of the split is in this order, and rows
+/// known at the same time are in the order of the instruments. matrix.names then lists the features followed
+/// by the inputs that tell the network the instrument (InstrumentInput). Training releases the memory of
+/// `matrix.values` once they are scaled; prediction keeps it.
 struct Dataset {
     market::FeatureMatrix matrix;
     market::Targets targets;
@@ -139,7 +139,7 @@ market::FeatureMatrix build_named_features(std::span<const std::string> names, b
                                            ThreadPool& pool, const Workspace& workspace = {});
 /// Whether --target-bars sets how far the target looks ahead.
 bool looks_at_bars(market::TargetKind target, bool by_bar) noexcept;
-/// The target as market/ describes it.
+/// The target in the terms of market/.
 market::TargetSpec target_spec(const TargetMeaning& meaning);
 /// The target and the loss that the configuration requests. Throws Error (usage) when they do not match.
 TargetMeaning target_meaning(const TrainConfig& config);
@@ -155,18 +155,18 @@ struct ModelInputs {
     double target_center = 0;             ///< TargetMeaning::center; likewise
 };
 
-/// Builds the rows for training and validation, not yet split or scaled, from the features that the
-/// configuration requests, or from `features` if there are any; every instrument has the same ones. Returns
-/// one element per instrument; market::join_rows() merges them. Throws Error (usage) if too few rows are
+/// Builds the rows for training and validation, not yet split or scaled. Their features are `features` or, if
+/// that is empty, those that the configuration requests; every instrument has the same ones. Returns one
+/// element per instrument; market::join_rows() merges them. Throws Error (usage) if too few rows are
 /// left, saying how many are missing, and as build_named_features() does.
 std::vector<market::LabeledRows> build_rows(const TrainConfig& config, std::span<const MarketData> markets,
                                             ThreadPool& pool, ProgressSink& progress,
                                             const Workspace& workspace = {},
                                             std::span<const std::string> features = {});
-/// Builds the data set from load_markets(): one instrument, or several that are split at one time. Reports
-/// the stage "Building features". `inputs` replaces the features, the scaling and the unit of the target that
-/// would follow from the configuration and the data; it must be empty for several instruments. Throws Error
-/// (usage) as build_rows() does.
+/// Builds the data set of one instrument, or of several that are split at one time. `markets` is the result
+/// of load_markets(). Reports the stage "Building features". If `inputs` is set, it determines the features,
+/// the scaling and the unit of the target instead of the configuration and the data; it must be empty for
+/// several instruments. Throws Error (usage) as build_rows() does.
 Dataset build_dataset(const TrainConfig& config, std::span<const MarketData> markets, ThreadPool& pool,
                       ProgressSink& progress, const Workspace& workspace = {},
                       const std::optional<ModelInputs>& inputs = {});

@@ -18,7 +18,7 @@ struct Forecast {
     double sigma = 0; ///< standard deviation of the outcome around the value
 };
 
-/// Facts from a network's training that are needed to predict later rows and to compare them with it.
+/// What a run records about a network's training, so that later rows can be predicted and compared with it.
 struct ForecastRecord {
     std::uint64_t seed = 0;
     std::int64_t validation_from = 0; ///< instant at which the first validation row was known, UTC seconds
@@ -34,8 +34,8 @@ Forecast forecast_of(const TargetMeaning& meaning, std::span<const float> output
 std::vector<Forecast> forecasts_of(const mlp::Engine& engine, const TargetMeaning& meaning,
                                    double training_error, std::span<const float> inputs);
 
-/// The mean of the networks' forecasts for a row, without networks that have none. Its sigma is the root of
-/// their mean squared sigma plus the variance of their values. Precondition: at least one network has
+/// The mean of the networks' forecasts for a row, without networks that have none. Its squared sigma is the
+/// mean of their squared sigmas plus the variance of their values. Precondition: at least one network has
 /// forecasts.
 Forecast mean_forecast(std::span<const std::vector<Forecast>> networks, std::size_t row);
 /// The standard deviation of the networks' values for a row.

@@ -16,7 +16,7 @@ namespace rekindle::trainer {
 class Logistic {
   public:
     /// Chooses the penalty with the lowest leave-one-out log loss, approximated by one Newton step per row
-    /// (Pregibon, 1981); if several are equal, the largest. Uses no rows but these.
+    /// (Pregibon, 1981); if several are equal, the largest. Uses only these rows.
     static Logistic fit(const RidgeRows& rows);
     /// Chooses among these penalties, all above 0.
     static Logistic fit(const RidgeRows& rows, std::span<const double> penalties);
@@ -25,7 +25,7 @@ class Logistic {
     std::vector<double> predict(std::span<const float> inputs) const;
     double penalty() const noexcept { return penalty_; }
     double intercept() const noexcept { return intercept_; }
-    /// For the inputs as they are, not standardized.
+    /// For unstandardized inputs.
     const std::vector<double>& coefficients() const noexcept { return coefficients_; }
     /// Mean approximate leave-one-out log loss of each penalty, in the order in which they were given.
     const std::vector<double>& leave_one_out_losses() const noexcept { return losses_; }

@@ -43,31 +43,31 @@ bool has_instrument(const TrainConfig& config);
 /// has_instrument().
 market::Instrument instrument_named(const TrainConfig& config);
 
-/// The day_start that a configuration has unless the user gives another: the instrument's, in the zone of the
+/// The day_start that a configuration has if the user gives none: the instrument's, in the zone of the
 /// sessions, or the default. Throws Error (usage) if the instrument is unknown.
 std::string usual_day_start(const TrainConfig& config);
 
-/// Sets zone, days, day_start and regular_hours to those of config.instrument, except for keys in `given`,
-/// and adds the keys that it set, apart from days, to `given`. A zone in `given` that is always the same time
-/// ahead of the instrument's (New York, Chicago) stays in force, and the hours are converted to it. Without
-/// an instrument, nothing changes. Throws Error (usage) if the instrument is unknown, its list is damaged, or
-/// its hours cannot be converted to the given zone.
+/// Sets zone, days, day_start and regular_hours to those of config.instrument, except for keys in `given`.
+/// Adds the keys that it set, apart from days, to `given`. If zone is in `given`, the hours are converted to
+/// it, which requires that its difference from the instrument's zone never changes (New York, Chicago).
+/// Without an instrument, does nothing. Throws Error (usage) if the instrument is unknown, its list is
+/// damaged, or its hours cannot be converted to the given zone.
 void apply_instrument(TrainConfig& config, std::set<std::string>& given);
 
-/// Replaces config.instrument = "auto" by the instrument that the names of the contracts or files imply, or
-/// by "none". Sets days, day_start and regular_hours to the instrument's, converted to the configured zone if
-/// that is always the same time ahead of the instrument's; otherwise sets the zone as well, unless zone,
-/// day_start or regular_hours is in `given`. Keys in `given` keep their values. Tables in memory have no
-/// instrument. Returns a sentence about the instrument, or "" if there is none. With raw labels and --compat
-/// original, which use no hours, nothing changes. Throws Error (usage) if the files cannot be read as bars.
+/// Replaces config.instrument = "auto" with the instrument that the names of the contracts or files imply, or
+/// with "none". Sets days, day_start and regular_hours to the instrument's. Converts them to the configured
+/// zone if its difference from the instrument's zone never changes; otherwise sets the zone as well, unless
+/// zone, day_start or regular_hours is in `given`. Keys in `given` keep their values. Tables in memory have
+/// no instrument. Does nothing with raw labels or --compat original, which use no hours. Returns a sentence
+/// about the instrument, or "" if there is none. Throws Error (usage) if the files cannot be read as bars.
 std::string infer_instrument(TrainConfig& config, const std::set<std::string>& given);
 
 /// Warnings about contracts, times and prices that contradict the configured instrument.
 std::vector<std::string> instrument_warnings(const TrainConfig& config, const market::ReadResult& read,
                                              const market::SessionRules& rules);
 
-/// The configuration with absolute paths, so that a run that is resumed in another working folder finds its
-/// files.
+/// Returns the configuration with absolute paths, so that a run finds its files even if it is resumed in
+/// another working folder.
 TrainConfig with_absolute_paths(TrainConfig config);
 
 /// The settings of a configuration in the terms of market/. Throws Error (usage) for an invalid tick, zone or

@@ -19,8 +19,8 @@ struct Prediction {
     std::string target;         ///< "log return of the next session, close to close"
     std::string what;           ///< what `value` is: "Predicted log return"
     bool probability = false;   ///< `value` is one
-    bool is_return = false;     ///< `value` is a log return, which gives a price
-    bool per_bar = false;       ///< seen from a bar, not from a session
+    bool is_return = false;     ///< `value` is a log return, so it implies a price
+    bool per_bar = false;       ///< predicted from a bar, not from a session
     std::string name;           ///< of the instrument, with --several-instruments
     std::string instrument;     ///< of the data: "ES (bars.csv)", or its files where it names no contract
     std::string bar_length;     ///< of the data: "1 minute"; empty for bars without a usual length
@@ -55,7 +55,7 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
 struct AllPredictions {
     PredictionTable table;
     std::string target;              ///< as Prediction::target
-    std::size_t validation_rows = 0; ///< the first rows, whose loss chose the epoch
+    std::size_t validation_rows = 0; ///< number of first rows of the table whose loss chose the epoch
     std::vector<std::string> notes;
 };
 

@@ -23,8 +23,8 @@ struct WordColumn {
 /// The fold of the rows whose loss chose the epoch of the network that predicts them.
 inline constexpr std::string_view validation_fold = "validation";
 
-/// One row for each row of features that was not used in training and each network that predicted it. Columns
-/// have equal lengths. Predictions and outcomes are in the unit of the target: a log return, a volatility, or
+/// One row for each network and each row of features that it predicted and was not trained on. Columns have
+/// equal lengths. Predictions and outcomes are in the unit of the target: a log return, a volatility, or
 /// the probability of a rise. NaN: unknown.
 struct PredictionTable {
     bool utc = true;                    ///< false: `known_at` is a label whose zone is unknown (Clock::raw)

@@ -59,7 +59,7 @@ struct StageTime {
     std::string summary; ///< "1,140,000 rows, 42 M rows/s"
 };
 
-/// Passes everything on, and records the messages and the times of the stages for a report.
+/// Passes everything on, and records messages and stage times for a report.
 class RecordedProgress final : public ProgressSink {
   public:
     /// Keeps messages of this level and of more important ones.

@@ -47,14 +47,14 @@ struct ReportSection {
     std::vector<ReportTable> tables;
 };
 
-/// What a report is about, in the order in which a combined report shows them.
+/// What a report is about. A combined report shows its stages in this order.
 enum class ReportKind { training, walk_forward, search, backtest };
 /// "training", "walk-forward", "search", "backtest".
 std::string_view name_of(ReportKind kind) noexcept;
 /// The command that writes such a report: "train", "walk-forward", "search", "backtest".
 std::string_view command_of(ReportKind kind) noexcept;
 
-/// The bars of one instrument that a run read. Two runs with equal inputs are about the same data.
+/// The bars of one instrument that a run read. Two runs with equal inputs read the same data.
 struct ReportInput {
     std::string instrument;         ///< root of its contracts, "ES"; "" if the bars name none
     std::vector<std::string> files; ///< names without folders
@@ -65,7 +65,7 @@ struct ReportInput {
 };
 ReportInput report_input(const market::ReadReport& read);
 
-/// What the rows are that a verdict rests on, from the weakest evidence to the strongest.
+/// The kinds of rows that a verdict can rest on, from the weakest evidence to the strongest.
 enum class Evidence {
     single_split,     ///< the validation rows of one split by time
     cross_validation, ///< rows that lie before some of the training rows
@@ -76,7 +76,7 @@ enum class Evidence {
 struct FinalPart {
     std::string rows; ///< "199 rows from 2015-03-06 to 2018-12-28"
     Evaluation evaluation;
-    bool opened_before = false; ///< by another run, so choices may have been made on it
+    bool opened_before = false; ///< another run opened it first, so later choices may depend on it
 };
 
 /// The contents of the report. Empty parts are omitted from the page.
@@ -117,8 +117,8 @@ void write_report(const std::filesystem::path& folder, const ReportData& data);
 
 /// The text of report.json (docs/formats/report-json.md). Figures that are not finite become null.
 std::string report_json(const ReportData& data);
-/// The report in the text of a report.json. Throws Error (usage) if it is not one of this version; figures
-/// that are null become NaN.
+/// Reads the text of a report.json. Figures that are null become NaN. Throws Error (usage) if the text is not
+/// a report of this version.
 ReportData parse_report_json(std::string_view text);
 
 /// Two panels: losses, and the share of directions predicted correctly. `loss_title`: "Huber loss", with its
@@ -131,8 +131,8 @@ Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_
 Chart accuracy_chart(std::span<const EpochMetrics> history);
 /// Whether lower or higher values are better.
 enum class Better { lower, higher };
-/// A histogram of the values, with the middle half shaded and the median and the best marked. `noun` says
-/// what has the values.
+/// A histogram of the values, with the middle half shaded and the median and the best marked. `noun` names
+/// what each value belongs to.
 Chart distribution_chart(std::span<const double> values, const std::string& title,
                          const std::string& value_title, Better better, std::string_view noun = "network");
 Chart profile_chart(const ReportProfile& profile);

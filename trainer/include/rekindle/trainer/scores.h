@@ -43,7 +43,7 @@ struct Verdict {
     std::string label; ///< "No edge"; empty when it was read from a file, which has the text only
     std::string finding; ///< a clause: "the model does not predict the … better than …"; empty like the label
     std::string details;    ///< sentences: the decisive score, what to keep in mind
-    bool undecided = false; ///< there are too few rows, or no trades, to judge
+    bool undecided = false; ///< too few rows, or no trades, to judge
 
     bool empty() const { return label.empty() && details.empty(); }
     /// The whole verdict.

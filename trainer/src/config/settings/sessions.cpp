@@ -37,10 +37,10 @@ std::vector<Setting> sessions() {
          .detail =
              "Sets --zone, --day-start and --regular-hours, unless they are given, to those of an instrument "
              "in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, FGBL, US-STOCK, FX "
-             "or CRYPTO; also its holidays and its tick. auto finds the instrument by the names of contracts "
-             "and files, and a note says which it is; none uses the hours of US futures. predict uses the "
-             "instrument of the model. docs/formats/instruments.md shows the instruments with their sources. "
-             "Warnings name contracts, ticks, prices and times that contradict the instrument.",
+             "or CRYPTO. Also sets its holidays and its tick. auto finds the instrument by the names of "
+             "contracts and files, and a note says which it is; none uses the hours of US futures. predict "
+             "uses the instrument of the model. docs/formats/instruments.md shows the instruments with their "
+             "sources. Warnings name contracts, ticks, prices and times that contradict the instrument.",
          .example = "--instrument CL",
          .commands = readers,
          .not_with = no_raw_labels,
@@ -86,8 +86,8 @@ std::vector<Setting> sessions() {
          .brief = "Whether a timestamp is the end or the start of its bar",
          .detail =
              "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start. auto "
-             "means start for a column named open_time, ts_event, window_start or time left, because these "
-             "hold the start, and otherwise end. SCID and DBN files are always read with start.",
+             "means start if the column is named open_time, ts_event, window_start or time left, because "
+             "these hold the start; otherwise it means end. SCID and DBN files are always read with start.",
          .example = "--stamp start",
          .commands = readers,
          .part = SettingPart::data_file},
