@@ -99,10 +99,11 @@ TrainConfig original_config(ImportOptions& options, const ModelFile& file) {
 Evaluation without_edge(Evaluation evaluation) {
     if (evaluation.has_edge) {
         evaluation.has_edge = false;
-        evaluation.verdict = {"Edge unknown",
-                              "the scores are better than the baseline, on rows that the network may have "
-                              "been trained on",
-                              evaluation.verdict.text()};
+        evaluation.verdict = {
+            "Edge unknown",
+            "the scores are better than the baseline, but on rows that the network may have "
+            "been trained on",
+            evaluation.verdict.text()};
     }
     evaluation.verdict.details +=
         " The file does not say which rows the network was trained on; only sessions "

@@ -84,7 +84,8 @@ MarketData load_instrument(const TrainConfig& config, const market::InstrumentFi
     }
 }
 
-/// Throws Error (usage) unless all instruments have bars of one length: a row must mean the same for each.
+/// Throws Error (usage) unless all bars have the same length, because a row must mean the same for each
+/// instrument.
 void require_same_bar_length(const std::vector<MarketData>& markets) {
     const MarketData& first = markets.front();
     const auto length = market::BarLength::of(first.read.report.spacing);

@@ -81,7 +81,7 @@ void require_zone(const std::string& zone, const char* option) {
     }
 }
 
-/// Sets the rules that depend on the instrument and that no setting of the configuration holds.
+/// Sets the rules that come from the instrument and have no setting in the configuration.
 void set_from_instrument(const market::Instrument& instrument, market::SessionRules& rules) {
     const market::SessionRules own = instrument.session_rules();
     rules.daily_bars_are_trading_days = own.daily_bars_are_trading_days;

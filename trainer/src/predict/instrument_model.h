@@ -1,5 +1,5 @@
 #pragma once
-/// A model of several instruments as a model of one of them, for prediction.
+/// Turns a model of several instruments into a model of one of them, for prediction.
 
 #include "usable_model.h"
 

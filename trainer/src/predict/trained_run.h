@@ -34,7 +34,7 @@ struct TrainedRun {
     /// Empty for an imported network, whose training rows are unknown.
     const std::optional<ForecastRecord>& forecasts;
     const std::vector<Evaluation>& by_instrument; ///< evaluate_instruments()
-    const std::vector<double>& predicted;         ///< its predictions per validation row, unit of the target
+    const std::vector<double>& predicted;         ///< per validation row, in the unit of the target
     const std::vector<std::string>& notes;        ///< warnings and notes logged during the run
     std::vector<StageTime> stages;
 };

@@ -37,7 +37,7 @@ const Score* score_named(const Evaluation& evaluation, const std::string& name) 
     return found == evaluation.scores.end() ? nullptr : &*found;
 }
 
-/// One table for each score of the evaluation of all rows, except scores about ridge regression alone.
+/// The table of one score: its value over all rows, and the value of each instrument.
 ReportTable score_table(const TrainedRun& run, const Score& of_all) {
     const std::string unit = of_all.unit.empty() ? "" : " (" + of_all.unit + ")";
     ReportTable table{

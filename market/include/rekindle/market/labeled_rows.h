@@ -1,5 +1,5 @@
 #pragma once
-/// Rows with targets and the times at which both become known, for one instrument or several.
+/// Rows with their targets, and when each becomes known. The rows can belong to several instruments.
 
 #include <rekindle/base/scratch_array.h>
 #include <rekindle/market/bar_ends.h>

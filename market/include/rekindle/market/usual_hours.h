@@ -18,7 +18,7 @@ namespace rekindle::market {
 SessionRules usual_session_rules(const std::string& zone);
 
 /// Whether two rules have the same trading days and regular hours, even if they are written in the local
-/// times of two zones that are always the same distance apart. Ignores their other members.
+/// times of two zones whose difference never changes. Ignores their other members.
 bool same_hours(const SessionRules& a, const SessionRules& b);
 
 /// The zone whose midnight separates the dates of daily bars: New York for zones that share its market,

@@ -21,7 +21,7 @@ struct ImportOptions {
 /// What the user is told at the end.
 struct ImportOutcome {
     std::filesystem::path run_folder;
-    std::vector<std::string> facts; ///< network, features, scaler, output; a sentence each
+    std::vector<std::string> facts; ///< one sentence each about network, features, scaler, output
     /// On the validation rows, which the network may have been trained on.
     std::vector<std::string> score_lines;
     std::string verdict;

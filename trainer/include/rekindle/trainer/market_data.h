@@ -111,8 +111,8 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
                             const BarReader& read_bars = market::read_bars);
 
 /// Loads the instruments of the configuration, ordered by name: with --several-instruments, each as
-/// load_market_data() would read it alone; otherwise one without a name. All must have bars of one length. A
-/// message about several instruments is reported once, with their names. `usual_ticks` gives the tick of
+/// load_market_data() would read it alone; otherwise one without a name. All bars must have the same length.
+/// A message about several instruments is reported once, with their names. `usual_ticks` gives the tick of
 /// instruments for which --tick is auto. Throws as load_market_data() does, naming the instrument; tables in
 /// memory cannot hold several instruments.
 std::vector<MarketData> load_markets(const TrainConfig& config, const std::filesystem::path& column_file,
