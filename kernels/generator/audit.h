@@ -20,7 +20,7 @@ struct Case {
 /// The scope in which an audit file is read: a family compiled for one dtype. The views outlive it.
 struct AuditScope {
     std::string_view family;                     ///< without the suffix of its dtype
-    std::string_view dtype;                      ///< what the value `own` stands for
+    std::string_view dtype;                      ///< the meaning of the value `own`
     std::vector<std::string_view> kernels;       ///< of this dtype
     std::vector<std::string_view> other_kernels; ///< of the family's other dtypes: known, but not read
     std::span<const ReflectedConstant> constants;
@@ -34,7 +34,7 @@ struct AuditScope {
 /// line, an unknown kernel, constant, name or feature, and a case that appears twice.
 std::vector<Case> parse_audit(std::string_view text, const AuditScope& scope);
 
-/// Reads the same from a file. A family without constants needs no file: each kernel then has one case
+/// The same from a file. A family without constants needs no file: each of its kernels then has one case
 /// without values. Throws Refused when a family has constants and one of its kernels has no case.
 std::vector<Case> read_audit(const std::filesystem::path& file, const AuditScope& scope);
 

@@ -97,7 +97,7 @@ void write_list(std::ostream& out, std::span<const SharedConstant> constants) {
     out << "        }};\n    }\n";
 }
 
-/// The value that a module gives a constant, if the module has it: not if no code uses it.
+/// The initial value of a constant in a module; empty if the module lacks it because no code uses it.
 std::optional<std::uint32_t> value_in(const Family& module, const ReflectedConstant& constant) {
     const auto value = module.initial_values.find(constant.id);
     return value != module.initial_values.end() ? std::optional(value->second) : std::nullopt;

@@ -14,12 +14,11 @@ namespace rekindle::kernels::generator {
 /// A constant of all modules of a family.
 struct SharedConstant {
     std::string name;
-    /// What the modules give it; 0 if no code uses it. Empty if the modules give different values.
+    /// Its initial value in the modules; 0 if no code uses it; empty if the modules differ.
     std::optional<std::uint32_t> initial;
 };
 
-/// The constants of a family, of which `modules` has one per dtype. Throws Refused if their names or order
-/// differ.
+/// The constants of a family whose dtypes have these modules. Throws Refused if their names or order differ.
 std::vector<SharedConstant> shared_constants(std::span<const Family* const> modules);
 
 /// The definition of the struct `name` with the function list(). Constants with names such as slot0_weights,

@@ -13,7 +13,7 @@
 
 namespace rekindle::kernels::generator {
 
-/// The build rejects a module or its description; the text is for the author of the kernel.
+/// Why the build rejects a module or its description, in words for the kernel's author.
 class Refused : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -24,7 +24,7 @@ using Words = std::vector<std::uint32_t>;
 /// Reads a module. Throws Refused when it is not SPIR-V in this machine's byte order or its instructions
 /// do not end where the file ends.
 Words read_module(const std::filesystem::path& file);
-/// The same for words that have been read already.
+/// The same for words in memory.
 void check_structure(std::span<const std::uint32_t> module);
 
 /// The module without debug information: names, strings, source and lines. Debian 12's drivers and

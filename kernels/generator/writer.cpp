@@ -81,7 +81,7 @@ void write_block(std::ostream& out, const Family& family) {
         << " && std::is_trivially_copyable_v<" << name << ">);\n";
 }
 
-/// What the module gives a constant. One that no code uses is not in the module; its value does not matter.
+/// A constant's initial value in the module; any value if the module lacks it because no code uses it.
 std::uint32_t initial_value(const Family& family, const ReflectedConstant& constant) {
     const auto value = family.initial_values.find(constant.id);
     return value != family.initial_values.end() ? value->second : 0;

@@ -98,14 +98,14 @@ REKINDLE_INLINE Float16 activate(Float16 z, Float16& derivative) {
     }
 }
 
-/// Where the producer's values (relu) or derivatives are that before_activation reads.
+/// The producer's values (relu) or derivatives, for before_activation.
 template <GradientEpilogue Mode, class Consumer>
 REKINDLE_INLINE const float* producer_of(const Consumer& c, const float* workspace) {
     return workspace + (Mode == GradientEpilogue::relu ? c.input_value : c.producer_derivative);
 }
 
-/// The gradient before the producer's activation, from the one after it. producer: the values at the same
-/// place; not read for GradientEpilogue::plain.
+/// Turns the gradient after the producer's activation into the one before it. producer: its values at the
+/// same index; not read for GradientEpilogue::plain.
 template <GradientEpilogue Mode>
 REKINDLE_INLINE Float16 before_activation(Float16 gradient, const float* producer) {
     if constexpr (Mode == GradientEpilogue::relu)

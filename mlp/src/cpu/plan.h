@@ -18,7 +18,7 @@ constexpr std::size_t padded(std::size_t width) {
     return kernels::ceil_div(width, lanes) * lanes;
 }
 
-/// Where a PyTorch tensor is in the arenas.
+/// The place and layout of a PyTorch tensor in the arenas.
 struct Parameter {
     enum class Layout {
         vector,     ///< [outputs]
@@ -46,7 +46,7 @@ class Plan {
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
-    /// Points into the plan, so not of a temporary one.
+    /// Points into the plan, so the plan must not be a temporary.
     Network network() const&;
     Network network() const&& = delete;
     std::span<const Stage> stages() const { return stages_; }

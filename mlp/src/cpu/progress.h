@@ -25,7 +25,7 @@ inline double learning_rate(const TrainingSpec& spec, const Progress& progress) 
 }
 /// torch.nn.utils.clip_grad_norm_: the factor for the gradient.
 double clip_factor(const TrainingSpec& spec, double gradient_norm);
-/// For the next step; gradient_scale is `clip`.
+/// The scalars of the next step; gradient_scale is `clip`.
 AdamWStep adamw_step(const TrainingSpec& spec, const Progress& progress, double clip);
 SgdStep sgd_step(const TrainingSpec& spec, const Progress& progress, double clip);
 /// Call after an optimizer step.

@@ -24,11 +24,11 @@ inline constexpr std::size_t state_array_count = 5;
 
 /// Whether a training with these settings has the array.
 bool has_array(const TrainingSpec& training, StateArray array);
-/// The array of an optimizer's moment by torch's name. Throws Error (usage) if the optimizer has none of that
-/// name.
+/// The array of the optimizer moment that torch calls by this name. Throws Error (usage) if the optimizer has
+/// no such moment.
 StateArray moment_array(const TrainingSpec& training, std::string_view name);
 
-/// In the order of StateArray. Those that a training does not have are empty.
+/// In the order of StateArray; arrays that a training does not have are empty.
 using StateArrays = std::array<std::span<float>, state_array_count>;
 using ConstStateArrays = std::array<std::span<const float>, state_array_count>;
 

@@ -13,8 +13,8 @@ namespace rekindle::mlp::gpu {
 
 DeviceLimits limits_of(const runtime::Device& device);
 
-/// The members' training for plan_population, which needs only what all share: momentum is on if any member
-/// uses it.
+/// One TrainingSpec that stands for all members, for plan_population, which reads only settings that they
+/// share. Momentum is on if any member uses it.
 TrainingSpec shared_training(std::span<const TrainingSpec> members);
 
 /// automatic: latency for fewer members than twice the device's compute units, otherwise throughput. If the

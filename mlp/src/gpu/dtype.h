@@ -1,5 +1,5 @@
 #pragma once
-/// The type of numbers as a specialization constant.
+/// A NumberType as the value of a specialization constant.
 
 #include <rekindle/kernels/values.h>
 #include <rekindle/mlp/matrix_product.h>

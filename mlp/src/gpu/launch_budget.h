@@ -1,6 +1,6 @@
 #pragma once
-/// How much work one launch may contain, so that it ends soon: measured, because no property of a device says
-/// it.
+/// Limits the work of one launch so that it ends soon. The limit is measured, because no device property
+/// gives it.
 
 #include <algorithm>
 #include <cstddef>

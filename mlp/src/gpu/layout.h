@@ -1,5 +1,5 @@
 #pragma once
-/// Where the parameters of one network are in its arrays on a GPU. Depends only on the model.
+/// The layout of one network's parameters in its arrays on a GPU. Depends only on the model.
 ///
 /// Parameters, both moments, the average and the pending gradient of a member are arrays of the same layout:
 /// `floats()` numbers, a multiple of 4, with padding exactly zero. First come the weights of every Linear
@@ -18,12 +18,12 @@
 
 namespace rekindle::mlp::gpu {
 
-/// Groups of four floats that hold `count` floats.
+/// Number of groups of four floats that hold `count` floats.
 constexpr std::uint32_t quads(std::size_t count) {
     return static_cast<std::uint32_t>((count + 3) / 4);
 }
 
-/// Where a PyTorch tensor is.
+/// The place and layout of a PyTorch tensor.
 struct Tensor {
     enum class Form {
         vector, ///< [outputs]

@@ -14,10 +14,12 @@ namespace rekindle::mlp {
 
 namespace {
 
-/// Workgroups that every device supports in one dimension of a dispatch (Vulkan's maxComputeWorkGroupCount).
+/// The most workgroups that every device supports in one dimension of a dispatch (Vulkan's
+/// maxComputeWorkGroupCount).
 constexpr std::uint32_t most_groups = 65535;
-/// For one launch, so that its loops are short enough for a CPU driver (kernels/README.md, "Loops on
-/// lavapipe"): 16 take at most five iterations. The same for all tiles, so that they give the same bits.
+/// The largest k of one launch, so that its loops are short enough for a CPU driver (kernels/README.md,
+/// "Loops on lavapipe"): 16 values of k take at most five iterations. The same for all tiles, so that they
+/// give the same bits.
 constexpr std::uint32_t longest_sum = 1u << 17;
 
 std::string text(const DeviceMatrix& matrix) {
@@ -53,7 +55,7 @@ DeviceMatrix columns_of(DeviceMatrix matrix, std::uint32_t first, std::uint32_t 
     return matrix;
 }
 
-/// An estimate for a slow device, so that no submit becomes too long.
+/// Estimated on a slow device, so that no submit becomes too long.
 double expected_seconds(const DeviceMatrix& a, const DeviceMatrix& b) {
     return 2.0 * a.rows * a.columns * b.columns / 2e11;
 }
@@ -71,7 +73,7 @@ const kernels::ProductTile& tile_of(MatrixTile tile, const DeviceMatrix& c) {
     }
 }
 
-/// For ProductParameters and ProductUnitsParameters.
+/// P: ProductParameters or ProductUnitsParameters.
 template <class P>
 P parameters_of(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c) {
     return {.a = a.first.address,
@@ -90,7 +92,7 @@ P parameters_of(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix
             .c_column = 1};
 }
 
-/// Of ProductConstants and ProductUnitsConstants. A thread loads up to `numbers` numbers at once.
+/// C: ProductConstants or ProductUnitsConstants. A thread loads up to `numbers` elements at once.
 template <class C>
 void set_access(C& constants, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c,
                 std::uint32_t numbers) {

@@ -33,13 +33,13 @@ class MemberArrays {
     bool exists(Array array) const { return static_cast<bool>(buffer(array)); }
     const runtime::Buffer& buffer(Array array) const { return buffers_[static_cast<std::size_t>(array)]; }
     std::uint64_t member_bytes() const { return device_floats_ * sizeof(float); }
-    /// Where a member's array begins; null if the array does not exist.
+    /// The beginning of a member's array; null if the array does not exist.
     runtime::DevicePointer at(Array array, std::size_t member) const;
 
-    /// One member's numbers, plan.parameter_floats(); zeros if the array does not exist. Waits for the
+    /// One member's array, plan.parameter_floats() floats; zeros if the array does not exist. Waits for the
     /// stream.
     std::vector<float> read(Array array, std::size_t member) const;
-    /// From another place in device memory with the same layout.
+    /// Copies a member's array from device memory with the same layout.
     std::vector<float> read(runtime::DevicePointer from) const;
     void write(Array array, std::size_t member, std::span<const float> values);
     /// values(m, out) fills in member m's numbers except padding; called from several threads.

@@ -19,7 +19,7 @@ constexpr std::uint32_t widest = 512;
 constexpr std::uint32_t most_rows = 64; ///< per block
 /// Registers per thread that leave room for loads ahead of their use.
 constexpr std::uint32_t most_kept_with_loads = 80;
-/// Limit of the kernels that compile fast.
+/// The most stages of the kernels that compile fast.
 constexpr std::size_t shallow_stages = kernels::PopulationConstants{}.stage.size();
 static_assert(most_stages == kernels::PopulationDeepConstants{}.stage.size());
 /// kernels/population/ownership.slang: slots
@@ -64,7 +64,7 @@ class Planner {
             std::size_t batch_size, const DeviceLimits& limits)
         : network_(network), layout_(layout), training_(training), batch_(batch_size), limits_(limits) {}
 
-    /// Nothing if it does not fit the device or the registers.
+    /// Empty if it does not fit the device or the registers.
     std::optional<GpuPlan> plan(const Variant& variant) {
         threads_ = variant.threads;
         storage_ = variant.storage;
@@ -97,7 +97,7 @@ class Planner {
             loads_ahead_ = threads_ < 512;
             return true;
         }
-        // GCN also has too few scalar registers for a long step of many stages with gradients in registers.
+        // GCN also has too few scalar registers for steps of many stages with gradients in registers.
         if (network_.stages.size() > shallow_stages)
             return false;
         const std::uint32_t tiles = slots_used(),
@@ -300,8 +300,7 @@ class Planner {
     GpuPlan plan_;
 };
 
-/// What to try, best first, as measured on an H200: few threads keep barriers short where there are few
-/// tiles.
+/// The candidates, best first as measured on an H200: with few tiles, few threads keep barriers short.
 std::vector<Variant> preferences(const Network& network, GpuShape shape) {
     std::uint32_t tiles = 0;
     for (const Stage& s : network.stages)

@@ -5,8 +5,9 @@
 /// How training is launched (kernels/population/population.slang; the push constants are its
 /// PopulationParameters):
 /// - groups: x = min(members, 65535), y = ceil(members / 65535): one workgroup per member;
-/// - one launch does the batches [first_batch, first_batch + batches) of every member's order; launches of
-/// one train() follow each other with increasing first_batch, and records and results are kept between them;
+/// - one launch processes the batches [first_batch, first_batch + batches) of every member's order; the
+/// launches of one train() follow each other with increasing first_batch, and records and results are kept
+/// between them;
 /// - finish = 1 in the last launch of finish_accumulation(), with batches = 0: an incomplete accumulation is
 /// applied with the schedule's next row (records: rows may be 0, pending_batches says how many);
 /// - gradients(): batches = 1, accumulation_steps = 0xFFFFFFFF, pending_batches = 0, batch_scale =
@@ -129,7 +130,7 @@ struct Variant {
     std::uint32_t most_rows = 64; ///< per block
 };
 
-/// Nothing if it does not fit the device, the registers or the kernels.
+/// Empty if it does not fit the device, the registers or the kernels.
 std::optional<GpuPlan> plan_variant(const ModelDescription& model, const TrainingSpec& training,
                                     std::size_t batch_size, const DeviceLimits& limits,
                                     const Variant& variant);

@@ -28,8 +28,8 @@ namespace gpu {
 
 namespace {
 
-/// Advances members step by step like the CPU engine, only once for equal neighbors, because a call may
-/// contain millions of steps.
+/// Advances members step by step like the CPU engine. Adjacent members that are equal are advanced only once,
+/// because a call may contain millions of steps.
 class BetaPowers {
   public:
     void advance(const TrainingSpec& spec, std::size_t steps, cpu::Progress& progress) {

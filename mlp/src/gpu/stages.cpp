@@ -98,8 +98,8 @@ class Builder {
         }
     }
 
-    /// Determines which gradients are needed, and what turns each into the one before its producer's
-    /// activation.
+    /// Determines which gradients are needed, and the operation that turns each into the gradient before its
+    /// producer's activation.
     void connect() {
         std::vector<Stage>& stages = network_.stages;
         for (std::size_t i = 0; i < stages.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-/// A model as the stages that the GPU kernels execute, with the places of their values in shared memory. For
-/// what a stage is, see kernels/population/constants.slang.
+/// A model as the stages that the GPU kernels execute, with the places of their values in shared memory.
+/// kernels/population/constants.slang defines a stage.
 
 #include "gpu/layout.h"
 
@@ -33,7 +33,7 @@ struct Stage {
     float epsilon = 0;
     std::size_t partner = 0;                                ///< residual: the stage at the other end
     std::uint32_t weights = 0, transposed = 0, vectors = 0; ///< in quads, as in Layout
-    /// Where its values are, in quads of the activations' part of shared memory.
+    /// The places of its values, in quads of the activations' part of shared memory.
     std::uint32_t input_at = 0, value_at = 0, gradient_at = 0, input_gradient_at = 0, extra_at = 0,
                   rstd_at = 0;
 

@@ -17,7 +17,7 @@ namespace rekindle::mlp::gpu {
 
 namespace {
 
-/// Everything that the numbers of a member's steps depend on.
+/// The settings and state that determine the scalars of a member's steps.
 using StepKey = std::array<std::uint64_t, 12>;
 
 StepKey key_of(const TrainingSpec& spec, const cpu::Progress& progress) {
@@ -116,7 +116,7 @@ class OrderTable {
         if (tables.row_count > std::numeric_limits<std::uint32_t>::max())
             throw usage_error("more than 4,294,967,295 rows in one call of a population");
     }
-    /// Where the order begins. Call after finish().
+    /// The beginning of the order. Call after finish().
     static std::uint32_t first_of(const TrainingTables& tables, std::span<const std::uint32_t> order) {
         if (order.empty())
             return 0;

@@ -30,11 +30,12 @@ struct TrainingTables {
     std::size_t largest_batches = 0; ///< of a member in this call
 };
 
-/// The numbers of the steps are those of the CPU engine. orders: must have passed check_orders; the rows are
+/// The steps have the same scalars as on the CPU engine. orders: must have passed check_orders; the rows are
 /// checked when they are copied. Throws Error if there are 2^32 rows or more in total.
 TrainingTables training_tables(std::span<const TrainingSpec> members, std::span<const cpu::Progress> progress,
                                RowOrders orders, std::size_t batch_size);
-/// The same for one more step with the pending gradient; members without one do nothing (rows is 0 for all).
+/// The tables of one more step, which applies the pending gradient; members without one do nothing (rows is 0
+/// for all).
 TrainingTables pending_tables(std::span<const TrainingSpec> members, std::span<const cpu::Progress> progress);
 
 /// Number of batches in a call for an order of that many rows.

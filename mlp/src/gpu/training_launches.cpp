@@ -17,7 +17,7 @@ namespace rekindle::mlp::gpu {
 
 namespace {
 
-constexpr std::size_t many_rows = std::size_t{1} << 18;           ///< from here on copying takes a while
+constexpr std::size_t many_rows = std::size_t{1} << 18;           ///< copying this many takes a while
 constexpr std::size_t loss_bytes = loss_sums * 2 * sizeof(float); ///< per member
 constexpr std::size_t never = 0xFFFFFFFF; ///< batches of an accumulation that never ends
 

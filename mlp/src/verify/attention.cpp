@@ -92,7 +92,7 @@ std::vector<AttentionCase> attention_cases(NumberType type, bool on_units, bool 
     std::vector<AttentionCase> cases{{type, on_units, 2, 3, 8, 7, 20, 12, false, false, 4}};
     if (few)
         return cases;
-    cases.push_back({type, on_units, 1, 2, 7, 70, 19, 13, false, true, 3}); // number by number
+    cases.push_back({type, on_units, 1, 2, 7, 70, 19, 13, false, true, 3}); // loaded one element at a time
     cases.push_back({type, on_units, 2, 3, 37, 70, 40, 24, false, false, 8});
     cases.push_back({type, on_units, 1, 2, 150, 150, 64, 64, true, false, 0});
     cases.push_back({type, on_units, 1, 2, 150, 131, 64, 56, false, true, 0});

@@ -45,7 +45,7 @@ struct AttentionOperands {
     explicit AttentionOperands(const AttentionCase& attention);
 };
 
-/// What the kernels computed, contiguous: [batch, heads, rows, width].
+/// The kernels' results, contiguous: [batch, heads, rows, width].
 struct AttentionResults {
     HostNumbers output, log_sums;
     HostNumbers grad_query, grad_key, grad_value, grad_bias;

@@ -1,4 +1,4 @@
-/// Attention in double, and how far a device's results may be from it. What each bound adds up:
+/// Attention in double, and the largest allowed distance of a device's results from it. Each bound adds up:
 ///
 /// * a sum of n products in any order is within n · u · Σ|products| of the exact one (Higham, §3.5), with
 ///   u = 2^-24 in float32 and four times that on matrix units;
@@ -7,9 +7,9 @@
 /// * kernels on matrix units round weights, and their gradients, to factors of 16 bits: to the nearest in
 ///   bfloat16 (one unit r of the type), to either side in float16 (two), which may also lose a number below
 ///   its smallest normal one, 2^-14;
-/// * results of 16 bits are rounded to the nearest, the gradients start from an output that was.
+/// * results of 16 bits are rounded to the nearest, and the gradients start from such a rounded output.
 ///
-/// Errors of errors are smaller than a hundredth of the errors (`and_their_products`).
+/// Products of errors are smaller than a hundredth of the errors (`and_their_products`).
 
 #include "verify/attention.h"
 
@@ -23,14 +23,14 @@ namespace {
 constexpr double u = rounding_unit(NumberType::float32);
 constexpr double and_their_products = 1.01;
 
-/// A number and the largest error that a device's may have.
+/// A number and the largest allowed error of the device's.
 struct Number {
     double exact = 0, error = 0;
 };
 
 using Row = std::vector<Number>;
 
-/// Σ weights · columns of rows of an operand, with `loss` for the rounding of weights to factors.
+/// A sum of products of weights and factors. `loss` accounts for rounding a weight to 16 bits.
 struct Sum {
     double exact = 0, magnitude = 0, error = 0;
 
@@ -109,7 +109,7 @@ class Head {
     /// An exponential whose argument is at most `range` away from zero.
     static double of_exponential(double range) { return (8 + 8 * range) * u; }
 
-    /// Of the keys that query i sees.
+    /// The scores of the keys that query i sees.
     Row scores(std::uint32_t i) const {
         Row scores;
         const std::uint32_t seen = case_.causal ? std::min(i + 1, case_.keys) : case_.keys;

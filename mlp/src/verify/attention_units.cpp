@@ -8,7 +8,7 @@ namespace rekindle::mlp::verify {
 
 namespace {
 
-/// The numbers are those of the kernel's entry in kernels/registry/registry.def.
+/// The sizes are those of the kernel's entry in kernels/registry/registry.def.
 struct PassKernel {
     const kernels::Kernel *of_float16, *of_bfloat16; ///< nullptr: there is none
     std::uint32_t rows, step, subgroups;

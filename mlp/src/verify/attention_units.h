@@ -20,7 +20,7 @@ struct UnitAttention {
     UnitPass forward, of_keys, of_queries;
 };
 
-/// The kernels for heads of up to `width` columns; nothing if the device has none.
+/// The kernels for heads of up to `width` columns; empty if the device has none.
 std::optional<UnitAttention> unit_attention(const runtime::Device& device, NumberType type,
                                             std::uint32_t width);
 

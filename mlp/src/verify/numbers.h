@@ -20,11 +20,11 @@ constexpr double sum_unit(bool on_units) {
     return on_units ? 4 * rounding_unit(NumberType::float32) : rounding_unit(NumberType::float32);
 }
 
-/// Between -1 and 1; float32 with all its digits, so that a device that drops some is detected, the others
-/// with as many as they have.
+/// Random numbers between -1 and 1 that use every digit of the type, so that a device that drops some is
+/// detected.
 std::vector<float> random_numbers(std::size_t count, NumberType type, std::uint32_t seed);
 
-/// What a kernel left in memory.
+/// The contents of memory after a kernel.
 struct HostNumbers {
     std::vector<float> values;
     std::vector<bool> written; ///< whether they differ from what was in memory before
@@ -34,7 +34,7 @@ struct HostNumbers {
 class DeviceNumbers {
   public:
     DeviceNumbers() = default;
-    /// Not yet written, which download() recognizes.
+    /// Memory filled with a pattern by which download() recognizes numbers that were not written.
     DeviceNumbers(runtime::Device& device, runtime::Stream& stream, NumberType type, std::size_t count,
                   std::uint32_t offset = 0);
     /// A copy of numbers that the type represents exactly, as normal numbers or zeros.
@@ -57,7 +57,7 @@ class DeviceNumbers {
 class Worst {
   public:
     void compare(const HostNumbers& found, std::size_t index, double expected, double allowed);
-    /// For a number that no kernel should have written.
+    /// For a number that no kernel should have overwritten.
     void must_be_unwritten(const HostNumbers& found, std::size_t index);
     double share() const { return share_; }
 

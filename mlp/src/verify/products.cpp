@@ -35,7 +35,7 @@ NumberType result_type(const ProductCase& product) {
     return product.on_units ? NumberType::float32 : product.type;
 }
 
-/// Of one element: the sum of the products, and of their magnitudes.
+/// For one element: the sum of the products, and the sum of their magnitudes.
 struct Reference {
     double sum = 0, magnitude = 0;
 };

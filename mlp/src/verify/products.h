@@ -26,8 +26,8 @@ HostNumbers product_on(runtime::Device& device, const ProductCase& product);
 /// when an element was not written or is NaN, or when something between the rows of C was changed.
 double product_error(const ProductCase& product, const HostNumbers& c);
 
-/// Small and odd sizes, rows with and without gaps, aligned and not. few: three of them, for which two
-/// pipelines are enough; compiling takes most of the time on a CPU driver.
+/// Small and odd sizes, rows with and without gaps, aligned and not. few: three cases that share two
+/// pipelines, for CPU drivers, where compiling takes most of the time.
 std::vector<ProductCase> product_cases(NumberType type, bool on_units, MatrixTile tile, bool few = false);
 
 } // namespace rekindle::mlp::verify

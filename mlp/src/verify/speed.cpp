@@ -61,8 +61,8 @@ double rate_of(runtime::Stream& stream, double seconds, double once, const std::
            });
 }
 
-/// A square product whose size doubles until one takes long enough to measure, or until memory would become
-/// large. On the matrix units where the device has them for this type.
+/// A square product whose size doubles until it takes long enough to measure, or until memory would become
+/// large; on the matrix units if the device has them for this type.
 void measure_product(const std::shared_ptr<runtime::Device>& device, NumberType type, double seconds,
                      const AddRow& add) {
     constexpr std::uint32_t largest = 8192;
@@ -100,8 +100,8 @@ void measure_product(const std::shared_ptr<runtime::Device>& device, NumberType 
                  "GFLOP/s", rate));
 }
 
-/// Of 8 x 12 heads of 64 columns, or fewer where that takes long. On the matrix units where the device has
-/// them for this type.
+/// Attention with 8 x 12 heads of 64 columns, or fewer where that takes long; on the matrix units if the
+/// device has them for this type.
 void measure_attention(const std::shared_ptr<runtime::Device>& device, NumberType type, double seconds,
                        const AddRow& add) {
     const bool is_cpu = device->info().type == runtime::DeviceType::cpu;

@@ -1,5 +1,7 @@
 #pragma once
-/// The only exception type of the project, and the value type for expected failures.
+/// The exception that programs report to users, and the value type for expected failures. runtime/ has its
+/// own exceptions (rekindle/runtime/error.h), because it does not link base/; its callers turn them into this
+/// one.
 
 #include <exception>
 #include <optional>

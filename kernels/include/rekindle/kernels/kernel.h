@@ -32,7 +32,7 @@ enum class Feature : std::uint32_t {
     matrix_8x8x8 = 1u << 16,
     bfloat16_units = 1u << 17, ///< the preferred shape takes bfloat16 factors, too
     /// Four adjacent lanes share two rows of a 16 x 16 matrix: lane l has columns 2 (l % 4) + {0, 1, 8, 9} of
-    /// row l / 4, then of row l / 4 + 8; the same of sums and of the first factor. A factor takes four
+    /// row l / 4, then of row l / 4 + 8; sums and the first factor have the same layout. A factor takes four
     /// registers of a lane, so that the largest tiles fit, which they do not on RDNA3.
     matrix_quads = 1u << 18,
 };
@@ -112,7 +112,7 @@ struct Kernel {
     std::uint32_t parameter_bytes;                     ///< size of the push-constant block, at most 128
     std::span<const std::uint32_t> module;             ///< SPIR-V words of the family
     std::span<const SpecializationConstant> constants; ///< of the family
-    std::span<const AuditCase> audit; ///< at least one case; without constants it has no values
+    std::span<const AuditCase> audit; ///< at least one case; without constants, one without values
 };
 
 /// A kernel whose parameters have type P (generated into <rekindle/kernels/families/FAMILY.h>). P::Constants

@@ -9,7 +9,7 @@
 
 namespace rekindle::mlp {
 
-/// Of the numbers of a matrix.
+/// The type of a matrix's elements.
 enum class NumberType { float32, float16, bfloat16 };
 /// "float32", "float16" or "bfloat16".
 std::string_view name(NumberType type) noexcept;
@@ -25,17 +25,18 @@ struct DeviceMatrix {
     NumberType type = NumberType::float32;
 };
 
-/// The part of C that one workgroup computes. automatic: chosen by the size of C. It does not affect the bits
-/// of the result.
+/// The part of C that one workgroup computes. automatic: chosen by the size of C. The result has the same
+/// bits with every tile.
 enum class MatrixTile { automatic, tile_32, tile_64, tile_128 };
 
 /// Whether the device has the 16-bit and 8-bit memory accesses that the kernels of matrix_product need.
 bool has_matrix_product(const runtime::Device& device);
 
-/// Queues C = A · B for matrices of one type. Sums are float32; each runs over k in order, with fused
-/// multiply-adds, in float32 in parts of 131,072 that are added in order. An empty C: does nothing; k = 0:
-/// writes zeros. C must not overlap A or B. Throws runtime::Unsupported without has_matrix_product, and
-/// runtime::Error when the sizes or types do not match or when k is above 131,072 with 16-bit numbers.
+/// Queues C = A · B for matrices of one type. Each sum is float32 and runs over k in order, with fused
+/// multiply-adds; float32 matrices with larger k are summed in parts of 131,072, which are added in order. If
+/// C is empty, does nothing; if k = 0, writes zeros. C must not overlap A or B. Throws runtime::Unsupported
+/// without has_matrix_product, and runtime::Error when the sizes or types do not match or when k is above
+/// 131,072 with 16-bit numbers.
 void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
                     const DeviceMatrix& c, MatrixTile tile = MatrixTile::automatic);
 

@@ -91,7 +91,8 @@ class Population {
     virtual void restore(std::size_t member, const EngineState& state) = 0;
 
     /// A new population of the first min(members, size()) members (at least one; a joined one keeps each
-    /// part's share), on the same device and with the same arrangement, not initialized. For measurements.
+    /// part's share), on the same device and with the same arrangement, not initialized. Used for
+    /// measurements.
     virtual std::unique_ptr<Population> scratch(std::size_t members) const = 0;
 };
 

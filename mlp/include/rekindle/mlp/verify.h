@@ -43,11 +43,12 @@ struct VerifyOptions {
 /// * a self-test row passes or fails.
 /// * matrix products: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|) (the standard bound for a sum of k
 /// products in any order, N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5), for results of
-/// 16 bits plus half a unit in the last place. The row's value is the largest fraction of that bound, so 1 is
-/// the limit. Matrix units: four times the bound of sums, because they may truncate.
+/// 16 bits plus half a unit in the last place. On matrix units, which may truncate, the bound of the sums is
+/// four times as large. The row's value is the largest fraction of the bound, so 1 is the limit.
 /// * attention: the same bound, carried through the exponentials and quotients
 /// (mlp/src/verify/attention_reference.cpp).
-/// On a CPU driver, which takes seconds to compile a kernel, fewer products and attention only in float32.
+/// A CPU driver takes seconds to compile a kernel, so there fewer products are checked, and attention only in
+/// float32.
 /// * training: ‖g − ĝ‖ / ‖ĝ‖ ≤ 1e-5 over all parameters, where ĝ is the CPU engine's gradient for the same
 /// batch from the same state (20 steps, each starting from the CPU's state); losses of the steps within 1e-5;
 /// and after 20 steps without resetting to the CPU's state, losses within 1e-3.
