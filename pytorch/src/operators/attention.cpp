@@ -28,9 +28,8 @@ using OptionalTensor = std::optional<Tensor>;
 
 constexpr std::int64_t widest = 128; // the most columns that the kernels' threads can hold
 
-/// kernels/attention/tiles.slang: a workgroup's own rows for each row of a thread; the other rows of a tile;
-/// numbers of a row that a dot product takes at a time; columns of a result for each quad of a thread;
-/// threads.
+/// From kernels/attention/tiles.slang, in order: rows of a tile per row of a thread; columns of a tile;
+/// elements of a row in one slice of a dot product; columns of a result per quad of a thread; threads.
 constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, quad_columns = 64;
 
 /// Whether the kernels support these tensors. Otherwise attention uses matrix products and softmax: with
@@ -207,8 +206,8 @@ class Attention {
     std::int64_t result_quads() const {
         return kernels::ceil_div(std::max(query_.size(3), value_.size(3)), quad_columns);
     }
-    /// As many as registers allow; fewer where a tile would be larger than the tensor, or would leave most of
-    /// a large GPU idle.
+    /// As many as registers allow; fewer if a tile would be larger than the tensor, or if there would be too
+    /// few workgroups to fill a large GPU.
     std::int64_t rows_of_thread(std::int64_t rows) const {
         constexpr std::int64_t worthwhile_groups = 256;
         const std::int64_t most = 8 / result_quads(), heads = query_.size(0) * query_.size(1);
@@ -218,9 +217,9 @@ class Attention {
         return rows <= 4 * row_groups || few ? 4 : most;
     }
 
-    /// The work of a kernel for its rows: for every 64 of `length` other rows, this many products of tiles
-    /// and weighted sums. From launch to launch a row carries as many sums as there are weighted sums, and
-    /// `numbers`.
+    /// The loops of a kernel that owns `rows` rows and loops over `length` other rows. Cost per 64 of those:
+    /// the number of tile products and of weighted sums. Between launches, a row carries its weighted sums
+    /// and `numbers` more numbers.
     struct Walk {
         std::int64_t rows, length, products, weighted_sums, numbers;
     };
@@ -251,7 +250,7 @@ class Attention {
         in_steps_ = false;
     }
 
-    /// Bytes from row to row.
+    /// Bytes from one row to the next.
     static std::uint64_t row_bytes(const Tensor& tensor) {
         return tensor.size(2) == 1 ? 0
                                    : static_cast<std::uint64_t>(tensor.stride(2)) *
@@ -264,7 +263,7 @@ class Attention {
                    return row_bytes(tensor) <= std::numeric_limits<std::uint32_t>::max();
                });
     }
-    /// operands: query, key, value and, for the backward pass, the output's gradient.
+    /// operands: query, key, value and, in the backward pass, the output's gradient.
     void run_on_units(const UnitKernel& kernel, const Walk& walk, at::TensorList operands,
                       std::vector<Access> accesses) {
         add_reads(accesses);

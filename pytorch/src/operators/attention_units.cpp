@@ -11,7 +11,8 @@ namespace rvk {
 
 namespace {
 
-/// The numbers are those of the kernel's entry in kernels/registry/registry.def.
+/// The sizes are those of the kernel's entry in kernels/registry/registry.def: a workgroup owns `rows` rows
+/// and loops over the others, `step` at a time.
 struct Tile {
     const kernels::Kernel *of_float16, *of_bfloat16; ///< nullptr: there is none
     std::uint32_t rows, step, subgroups;
@@ -21,7 +22,7 @@ struct Tile {
     }
 };
 
-/// `quads`: kernels that rely on Feature::matrix_quads.
+/// The shape of matrix units. quads: the kernels rely on Feature::matrix_quads.
 struct Shape {
     std::uint32_t m, n, k;
     bool quads;
@@ -35,7 +36,7 @@ struct Kernels {
     Tile forward, of_keys, of_queries;
 };
 
-/// In the order of preference.
+/// The first that a device can run is used.
 const Kernels all_kernels[] = {{with_quads,
                                 64,
                                 {&kernels::attention_units_forward_64_quads.kernel,
@@ -58,7 +59,7 @@ const Kernels all_kernels[] = {{with_quads,
                                 {&kernels::attention_units_keys_64_8x8x8.kernel, nullptr, 32, 16, 4},
                                 {&kernels::attention_units_queries_64_8x8x8.kernel, nullptr, 32, 16, 4}}};
 
-/// A lane has eight elements of a matrix of sums.
+/// A lane holds eight elements of a matrix of sums.
 std::uint32_t lanes_of(const Shape& shape) {
     return shape.m * shape.n / 8;
 }

@@ -12,11 +12,11 @@
 
 namespace rvk {
 
-/// A kernel whose workgroups have `rows` queries or keys each and go through the others in steps of `step`.
+/// A kernel whose workgroups own `rows` queries or keys each and loop over the others, `step` at a time.
 struct UnitKernel {
     const kernels::Kernel* kernel; ///< its parameters are AttentionUnitsParameters, also for bfloat16
     std::int64_t rows, step;
-    /// Those that depend on the device; the attention sets the others.
+    /// Only the constants that depend on the device are set; the caller sets the others.
     kernels::AttentionUnitsConstants constants;
 };
 
@@ -24,13 +24,13 @@ struct AttentionOnUnits {
     UnitKernel forward, of_keys, of_queries;
 };
 
-/// The kernels for tensors of that dtype, whose heads have at most `width` columns; nothing if the device has
-/// no such matrix units.
+/// The kernels for this dtype and heads of at most `width` columns; empty if the device has no matrix units
+/// for them.
 std::optional<AttentionOnUnits> attention_on_units(const runtime::Device& device, at::ScalarType dtype,
                                                    std::int64_t width);
 
-/// Whether all rows of a [batch, heads, rows, width] tensor consist of whole groups of so many numbers and
-/// begin at multiples of a group's bytes.
+/// Whether the rows of a [batch, heads, rows, width] tensor consist of whole groups of this many elements and
+/// are aligned to the size of a group.
 bool is_in_groups(const at::Tensor& tensor, std::int64_t numbers);
 
 } // namespace rvk

@@ -34,7 +34,7 @@ void fill_last(Size3& to, IntArrayRef from, std::size_t spatial) {
         to[3 - spatial + d] = from.size() == 1 ? from[0] : from[d];
 }
 
-/// input and output: those of the convolution that is not transposed.
+/// input and output: the sizes of the convolution that is not transposed.
 Geometry geometry_of(IntArrayRef input, IntArrayRef weight, IntArrayRef output, IntArrayRef stride,
                      IntArrayRef padding, IntArrayRef dilation, std::int64_t groups) {
     const std::size_t spatial = weight.size() - 2;
@@ -101,8 +101,8 @@ Kernels kernels_of(NumberFamily family) {
     }
 }
 
-/// Workgroups for tiles of columns and rows: columns in x, and if there are too many, in rows of 32,768 also
-/// in y (`tile_at` in convolution.slang).
+/// The workgroups of `columns` x `rows` tiles: tile columns in x and tile rows in y; above 32,768 columns,
+/// they continue in y (`tile_at` in convolution.slang).
 Groups tile_groups(std::int64_t columns, std::int64_t rows, std::int64_t z) {
     const std::int64_t column_rows = kernels::ceil_div(columns, groups_per_row);
     TORCH_CHECK_NOT_IMPLEMENTED(rows * column_rows <= most_groups && z <= most_groups, "convolutions of ",
@@ -126,12 +126,13 @@ std::uint32_t pack_16_bits(std::int64_t lower, std::int64_t upper) {
     return static_cast<std::uint32_t>(lower | (upper << 16));
 }
 
-/// With one_tap, k in convolution.slang counts this many channels under a tap.
+/// With one_tap, k in convolution.slang runs over this many channels before the next tap.
 constexpr std::int64_t channels_of_block = 16;
-/// The number of products above which the time to reorder the weight does not matter.
+/// With at least this many multiply-adds, the time to reorder the weight does not matter.
 constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
 
-/// Numbers that a piece of a phase may take in memory before they are moved to their places.
+/// The most elements of one piece of a phase, which is computed in scratch memory and then copied to its
+/// places.
 constexpr std::int64_t most_phase_elements = std::int64_t{1} << 26;
 
 /// C = A * B of convolution.slang. Its operands are contiguous.
@@ -142,7 +143,7 @@ struct Work {
     at::ScalarType dtype;
     std::int64_t m, n, k;
     Size3 grid, image;
-    std::int64_t channels; ///< channels of the image, in one group
+    std::int64_t channels; ///< of the image, in one group
 
     Work(const Geometry& geometry, Operation op, at::ScalarType type, c10::Device device)
         : g(geometry), operation(op), family(number_family(type, device)), dtype(type) {
@@ -198,7 +199,7 @@ struct Work {
         return run % 4 == 0 && address(tensor) % quad_bytes() == 0;
     }
 
-    /// What a launch chooses besides the sizes.
+    /// The choices of a launch other than the sizes.
     struct Variant {
         bool edges = true, in_parts = false, one_tap = false;
         bool without_tiles = false;
@@ -210,7 +211,7 @@ struct Work {
         const kernels::ConvolutionParameters p = parameters(operands, k_part);
         const bool by_pixels = operation == Operation::weight_gradient;
         const bool rows_of_k = operation == Operation::forward || variant.one_tap;
-        // The tile of 16 rows has less than a quad of them for each thread.
+        // With 16 rows, a tile has less than one quad of rows per thread.
         const bool quads_of_other = &kernel == &kernels::convolution_16x128.kernel ? false
                                     : by_pixels ? quads(operands.other, volume(grid))
                                     : rows_of_k ? quads(operands.other, k)
@@ -239,8 +240,8 @@ struct Work {
                     std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
     }
 
-    /// Whether all columns of each tile of this width have one tap (operation 2), or all k of a slice (the
-    /// others).
+    /// Whether all columns of a tile of this width (weight gradient) or all k of a slice (the other
+    /// operations) have the same tap.
     bool one_tap(std::int64_t tile_columns) const {
         if (operation == Operation::weight_gradient)
             return g.pointwise() || channels % tile_columns == 0;
@@ -276,7 +277,8 @@ void Work::run_directly(const Operands& operands) const {
         launch(*family_kernels.direct, groups, operands, k, variant);
         return;
     }
-    // A workgroup for several taps of a row reads the gradient once, but it must be one of many.
+    // A workgroup for several taps reads the gradient only once; use it only with enough workgroups to fill
+    // the GPU.
     const std::int64_t width = g.kernel[2], lines = channels * g.kernel[0] * g.kernel[1];
     const std::int64_t per_line = lines * m * g.groups >= 256 ? kernels::ceil_div(width, 8) : width;
     variant.row_taps = static_cast<std::uint32_t>(kernels::ceil_div(width, per_line));
@@ -302,8 +304,8 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
         combine_parts({device, dtype, g.groups}, {memory, parts, parts * m * n, m * n, n}, result);
         return;
     }
-    // One group of channels: an image's pixels are columns of the sums, and rows of the result are within the
-    // image.
+    // There is one group of channels. The columns of the sums are the pixels of all images, and each image of
+    // the result is a matrix of its own.
     const std::int64_t pixels = volume(grid);
     const Matrices result{first, m, pixels, pixels, 1, m * pixels, writes(operands.result)};
     std::optional<Matrices> bias;
@@ -312,7 +314,7 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
     combine_parts({device, dtype, g.batch}, {memory, parts, pixels, m * n, n}, result, 1, bias, 1);
 }
 
-/// The largest tile that still keeps the device's multiprocessors busy, in parts of k if need be.
+/// The largest tile that still gives every compute unit work, if necessary with k split.
 Tile Work::tile() const {
     const bool of_weight = operation == Operation::weight_gradient;
     const auto groups = [&](std::int64_t rows, std::int64_t columns) {
@@ -324,7 +326,7 @@ Tile Work::tile() const {
     if (family == NumberFamily::float32) {
         if (m <= 16 && wide && groups(16, 128) >= 160)
             return {&kernels::convolution_16x128.kernel, 16, 128, 16, 1};
-        // The weight gradient is faster in more parts of 64 x 128.
+        // The weight gradient is faster with tiles of 64 x 128 and more splits of k.
         const bool fills =
             groups(128, 128) >= 160 || (groups(128, 128) >= 64 && groups(128, 128) * most_parts() >= 320);
         if (m > 64 && wide && !of_weight && fills)
@@ -337,16 +339,16 @@ Tile Work::tile() const {
     return {kernels_of(family).tile, 32, 32, 16, family == NumberFamily::float32 ? 5 : 9};
 }
 
-/// The number of parts into which splitting k is worthwhile.
+/// The most parts into which splitting k is worthwhile.
 std::int64_t Work::most_parts() const {
     if (operation == Operation::weight_gradient)
         return std::clamp<std::int64_t>(k / 256, 1, 128);
     return g.groups > 1 ? 1 : std::clamp<std::int64_t>(k / 512, 1, 16);
 }
 
-/// The number of parts in which k is summed, so that the tiles keep the device's multiprocessors busy.
+/// The number of parts into which k is split so that every compute unit has work.
 std::int64_t Work::parts_of(std::int64_t tiles, std::int64_t tile_columns) const {
-    // Measured on an H200, which has 132 multiprocessors.
+    // Measured on an H200, which has 132 compute units.
     const bool of_weight = operation == Operation::weight_gradient;
     const std::int64_t wanted_tiles = of_weight && tile_columns == 128 ? 792 : 512;
     const std::int64_t target_parts =
@@ -360,7 +362,7 @@ bool Work::is_direct() const {
         return false;
     if (operation == Operation::weight_gradient)
         return n <= 1024 && k <= most_iterations * 256;
-    // Four nested loops.
+    // Four nested loops share the limit.
     return k <= most_iterations / 4 && kernels::ceil_div(n, 256) <= most_groups / 2 * groups_per_row;
 }
 
@@ -388,7 +390,7 @@ void Work::run(const Operands& given) const {
     const std::int64_t k_part =
         std::max<std::int64_t>(kernels::ceil_div(kernels::ceil_div(k, target_parts), 16) * 16, 16);
     const std::int64_t parts = kernels::ceil_div(k, k_part);
-    // Small tiles are not worth another pipeline.
+    // With small tiles, the checks cost too little to justify another pipeline.
     const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
     const std::int64_t matrices = of_weight ? g.groups : std::max(g.groups, g.batch);
     const bool fits = matrices * parts <= most_groups;
@@ -401,7 +403,7 @@ void Work::run(const Operands& given) const {
                {.edges = edges, .one_tap = one_tap(tile.columns), .shared_numbers = tile.shared_numbers()});
 }
 
-/// Long sums with several groups of channels: one group at a time.
+/// Computes one group of channels at a time, for long sums.
 void Work::run_groups(const Operands& given) const {
     Geometry one = g;
     one.groups = 1;
@@ -421,8 +423,8 @@ void Work::run_groups(const Operands& given) const {
     }
 }
 
-/// On matrix units, by Winograd's algorithm, as a product of matrices, or with convolution.slang and copies
-/// that are contiguous.
+/// Chooses among matrix units, Winograd's algorithm, a product of matrices, and convolution.slang, for which
+/// it makes operands contiguous.
 void run(const Geometry& g, Operation operation, const Operands& given) {
     const Tensor& result = given.result;
     if (units_suit(g, operation, result.scalar_type(), result.device())) {
@@ -467,7 +469,8 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
     }
 }
 
-/// In the order of memory that the kernels for this operation read, to be read several times.
+/// Converts once to the memory format that the kernels for this operation expect, because each phase reads
+/// it.
 Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) {
     if (winograd_suits(g, operation, image.scalar_type()))
         return image;
@@ -475,7 +478,7 @@ Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) 
                                                                          : image.contiguous();
 }
 
-/// The input gradient of a convolution with strides in its phases.
+/// Computes the input gradient of a convolution with strides phase by phase.
 void run_phases(const Geometry& g, const std::vector<JoinedPhases>& phases, const Operands& operands) {
     const Tensor& result = operands.result;
     if (!phases_cover_input(g)) {
@@ -511,7 +514,7 @@ void run_input_gradient(const Geometry& g, const Operands& operands) {
         run_batches(g, Operation::input_gradient, operands);
 }
 
-/// As in cuDNN: channels_last if the input or the weight is.
+/// As in cuDNN: channels_last if the input or the weight has it.
 at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
     const auto channels_last =
         input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;

@@ -31,7 +31,7 @@ struct Geometry {
     bool per_pixel() const {
         return pointwise() && unit_stride() && padding == Size3{0, 0, 0} && input == output;
     }
-    /// Numbers the pixels in one dimension if the kernel maps each separately.
+    /// Merges the dimensions of the pixels into one if the kernel maps each pixel separately.
     void flatten_pixels() {
         if (per_pixel())
             input = output = {1, 1, volume(input)};

@@ -16,7 +16,7 @@ enum class ConvolutionOperation : std::uint32_t { forward = 0, input_gradient = 
 /// input_gradient     gradient of the output    weight                    gradient of the input
 /// weight_gradient    input                     gradient of the output    gradient of the weight
 ///
-/// The result is contiguous or in the order of channels_last, the others are in any order.
+/// The result is contiguous or in channels_last; the other tensors can have any strides.
 struct ConvolutionOperands {
     at::Tensor image, other, result, bias;
 };
@@ -25,11 +25,11 @@ struct ConvolutionOperands {
 inline at::Tensor by_pixels(const at::Tensor& tensor) {
     return tensor.flatten(2).transpose(1, 2).contiguous();
 }
-/// Whether a dense tensor has this order. (One with a single channel or pixel is contiguous, too.)
+/// Whether a dense tensor is in channels_last. (With a single channel or pixel, it is contiguous as well.)
 inline bool is_by_pixels(const at::Tensor& tensor) {
     return tensor.flatten(2).transpose(1, 2).is_contiguous();
 }
-/// The tensor itself, or a copy, with its elements in this order.
+/// The tensor in channels_last: itself, or a copy.
 inline at::Tensor in_channels_last(const at::Tensor& tensor) {
     return by_pixels(tensor).transpose(1, 2).view(tensor.sizes());
 }

@@ -14,7 +14,7 @@ namespace {
 using at::Tensor;
 using rekindle::kernels::ceil_div;
 
-/// The distance of a phase's taps.
+/// The distance between taps of one phase.
 std::int64_t tap_step(const Geometry& g, std::size_t d) {
     return g.stride[d] / std::gcd(g.stride[d], g.dilation[d]);
 }
@@ -25,7 +25,7 @@ std::int64_t tap_count(const Geometry& g, std::size_t d, std::int64_t phase) {
     return ceil_div(g.kernel[d] - phase, tap_step(g, d));
 }
 
-/// The q of a phase's pixels that are in the input; q below 0 receive nothing.
+/// The range of q for which a phase's pixels are in the input; pixels with q below 0 receive nothing.
 struct Range {
     std::int64_t begin, end;
     std::int64_t size() const { return end - begin; }
@@ -46,7 +46,7 @@ Range pixels_of(const Geometry& g, std::size_t d, std::int64_t first, std::int64
     return all;
 }
 
-/// No phases if none of their pixels are in the input.
+/// Empty if none of the phases' pixels are in the input.
 std::optional<JoinedPhases> joined(const Geometry& g, const Size3& first, const Size3& count) {
     JoinedPhases result{g, first, count};
     Geometry& dense = result.geometry;
@@ -80,8 +80,8 @@ std::vector<JoinedPhases> each_separately(const Geometry& g) {
     return result;
 }
 
-/// Estimates of time. Their unit is a product in a tile, whose rows are channels of the input; without tiles
-/// (one or two channels) a product costs more, and with strides many times more.
+/// Estimated cost, in multiply-adds of a tile; a tile's rows are channels of the input. Without tiles (one or
+/// two channels), a multiply-add costs more, and with strides many times more.
 double cost(const Geometry& g) {
     const std::int64_t m = g.in_channels;
     const std::int64_t rows = m <= 2 ? m * (g.unit_stride() ? 3 : 16) : m <= 16 ? 16 : ceil_div(m, 32) * 32;

@@ -5,12 +5,12 @@
 /// stride * o + dilation * t = i + padding. With the greatest common divisor g of stride and dilation, the
 /// pixels
 ///     i = stride * q + dilation * t - padding    for one t below stride / g and all q
-/// receive only the taps t + j * stride / g, from o = q - j * dilation / g: they are the input gradient of a
-/// convolution whose stride is 1, whose dilation is dilation / g, and whose kernel has only those taps. These
-/// pixels are the phase t. Pixels in no phase receive nothing.
+/// receive only the taps t + j * stride / g, from o = q - j * dilation / g. These pixels are phase t: they
+/// are the input gradient of a convolution with stride 1, dilation / g as its dilation, and a kernel of only
+/// those taps. Pixels in no phase receive nothing.
 ///
-/// Several phases can be joined in one convolution, as additional channels of its input: they read the same
-/// pixels of the output. Phases that have fewer taps than others then get taps of weight 0.
+/// One convolution can compute several phases, as additional channels of its input, because they read the
+/// same pixels of the output. Phases with fewer taps than others then get taps of weight 0.
 
 #include "convolution_geometry.h"
 
@@ -21,14 +21,15 @@ namespace rvk {
 
 /// The convolution for some phases of another one.
 struct JoinedPhases {
-    Geometry geometry; ///< in_channels: channels x phases; input: from the first q of any phase to the last
+    Geometry
+        geometry; ///< in_channels: channels x phases; input: from the smallest q of its phases to the largest
     Size3 first{0, 0, 0}, count{1, 1, 1}; ///< phases in each dimension
 
     std::int64_t phases() const { return volume(count); }
 };
 
-/// How a large input gradient is best computed: in these phases, one after the other, or as it is if there
-/// are none. Follows from the sizes alone.
+/// The phases in which a large input gradient is computed fastest, one after the other; empty if the
+/// convolution is faster without phases. Depends only on the sizes.
 std::vector<JoinedPhases> phases_of(const Geometry& g);
 
 /// Whether every pixel of the input is in a phase.

@@ -6,8 +6,8 @@
 
 namespace rvk {
 
-/// Queues `forward` or `input_gradient` of a convolution of one group with Geometry::per_pixel. If image and
-/// result are in the order of channels_last, it is one product, otherwise one for each image of the batch.
+/// Queues `forward` or `input_gradient` of a convolution of one group with Geometry::per_pixel: one product
+/// if image and result are in channels_last, otherwise one product per image.
 void multiply_pixels(const Geometry& g, ConvolutionOperation operation, const ConvolutionOperands& operands);
 
 } // namespace rvk

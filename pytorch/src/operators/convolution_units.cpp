@@ -24,13 +24,13 @@ using Operation = ConvolutionOperation;
 
 constexpr std::int64_t slice_depth = 64;
 
-/// A tile of a convolution, with what decides where it is faster than others (measured on an H200).
+/// A tile of a convolution, with the figures that determine its estimated time (measured on an H200).
 struct Tile {
-    kernels::Feature shape;                          ///< of the units
+    kernels::Feature shape;                          ///< of the matrix units
     const kernels::Kernel *of_float16, *of_bfloat16; ///< nullptr: there is none
     std::int64_t rows, columns;
-    std::int64_t resident; ///< workgroups that a multiprocessor holds at the same time
-    double speed;          ///< of that many, relative to other tiles
+    std::int64_t resident; ///< workgroups that a compute unit runs at the same time
+    double speed;          ///< with that many, relative to other tiles
 
     const kernels::Kernel* kernel_for(runtime::UnitFactor factor) const {
         return factor == runtime::UnitFactor::bfloat16 ? of_bfloat16 : of_float16;
@@ -38,7 +38,7 @@ struct Tile {
     std::uint32_t shared_eights() const { return eights_of_slice(rows) + eights_of_slice(columns); }
 
   private:
-    /// Rows of a slice with one group of eight numbers as padding, in the direction that takes more.
+    /// Groups of eight numbers in a slice, with one group of padding per row, in the order that takes more.
     static std::uint32_t eights_of_slice(std::int64_t outer) {
         return static_cast<std::uint32_t>(
             std::max(outer * (slice_depth / 8 + 1), slice_depth * (outer / 8 + 1)));
@@ -70,7 +70,7 @@ const Tile tiles[] = {
     {Feature::matrix_8x8x8, &kernels::convolution_units_64x64_8x8x8.kernel, nullptr, 64, 64, 4, 0.65}};
 constexpr std::int64_t least_tile = 64;
 
-/// The units of a device, as a product's tile describes them, for one type of factors.
+/// A device's matrix units for one type of factors; `tile` has the constants of their kernels.
 struct Units {
     runtime::UnitFactor factor;
     runtime::UnitTile tile;
@@ -100,7 +100,7 @@ struct Work {
     Size3 grid, image;
     std::int64_t image_channels, matrix_rows; ///< of the weight, or channels of the gradient
 
-    /// by_channels: the result is contiguous, not in the order of channels_last.
+    /// by_channels: the result is contiguous, not in channels_last.
     Work(const Geometry& geometry, Operation op, bool by_channels) : g(geometry), operation(op) {
         const bool backward = op == Operation::input_gradient;
         form = op == Operation::weight_gradient ? kernels::value::convolution_form_of_weight
@@ -123,7 +123,7 @@ struct Work {
     double products() const {
         return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     }
-    /// Numbers of 32 bits in the kernels.
+    /// Whether the sizes fit in the kernels' 32-bit numbers.
     bool fits() const {
         constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
         return std::max({m, n, k}) <= most / 2 && std::max(m, n) <= most_groups * least_tile &&
@@ -140,7 +140,7 @@ std::int32_t narrow_signed(std::int64_t value) {
     return static_cast<std::int32_t>(value);
 }
 
-/// All but the addresses and k_part.
+/// The parameters except the addresses and k_part.
 kernels::ConvolutionUnitsParameters Work::parameters() const {
     const bool backward = operation == Operation::input_gradient;
     const std::int64_t sign = backward ? -1 : 1;
@@ -171,13 +171,13 @@ kernels::ConvolutionUnitsParameters Work::parameters() const {
     return p;
 }
 
-/// Which tile computes the product, in how many parts of k.
+/// The tile, and the split of k.
 struct Plan {
     const Tile* tile = nullptr;
     std::int64_t parts = 1, k_part = 0;
 };
 
-/// The plan that takes the least time, as estimated.
+/// Finds the plan with the least estimated time.
 class Planner {
   public:
     Planner(const Work& work, c10::Device on) : work_(work), multiprocessors_(multiprocessors(on)) {}
@@ -189,7 +189,7 @@ class Planner {
             if (!can_run(tile, units, on))
                 continue;
             consider(tile, 1);
-            // As many parts as one or more workgroups on each multiprocessor need.
+            // Splits that give each compute unit one to four workgroups.
             for (std::int64_t groups = 1; groups <= 4; ++groups)
                 consider(tile, std::clamp<std::int64_t>(groups * multiprocessors_ / groups_of(tile), 1,
                                                         most_parts));
@@ -215,13 +215,14 @@ class Planner {
         }
     }
 
-    /// In units of a product on one multiprocessor.
+    /// Estimated time, in multiply-adds of one compute unit.
     double time_of(const Plan& plan) const {
-        constexpr double of_start_and_end = 128;                // of a workgroup, as k
-        constexpr double of_a_part = 2.7, of_combining = 2.5e6; // for each sum; a launch
+        constexpr double of_start_and_end = 128; // fixed cost per workgroup, in iterations over k
+        // Per partial sum that is written and added; of the launch that adds them.
+        constexpr double of_a_part = 2.7, of_combining = 2.5e6;
         const Tile& tile = *plan.tile;
         const std::int64_t groups =
-            ceil_div(groups_of(tile) * plan.parts, multiprocessors_); // of the busiest
+            ceil_div(groups_of(tile) * plan.parts, multiprocessors_); // on the busiest unit
         const double filled = std::min(1.0, static_cast<double>(groups) / static_cast<double>(tile.resident));
         const double speed = tile.speed * (0.5 + 0.5 * filled);
         double time = static_cast<double>(groups * tile.rows * tile.columns) *
@@ -238,12 +239,12 @@ class Planner {
     double least_ = 0;
 };
 
-/// The tensors of one launch, by pixels.
+/// The tensors of one launch, in channels_last.
 struct Factors {
     const Tensor &image, &matrix;
 };
 
-/// result: without parts a tensor of the result's dtype, otherwise float32 [parts, m, n].
+/// result: float32 [parts, m, n] if k is split, otherwise in the result's dtype.
 void launch_product(const Work& work, const Plan& plan, const Units& units, const Factors& factors,
                     const Tensor& result, const Tensor& bias) {
     const bool in_parts = plan.parts > 1;
@@ -276,7 +277,7 @@ void launch_product(const Work& work, const Plan& plan, const Units& units, cons
            constants.list());
 }
 
-/// The sums of all parts in the result: [pixels, channels], or [channels, pixels] for each image.
+/// Adds the parts into the result: [pixels, channels], or [channels, pixels] for each image.
 void combine_pixels(const Work& work, const Plan& plan, const Tensor& sums, const Tensor& result,
                     const Tensor& bias) {
     const std::int64_t pixels = volume(work.grid), m = work.m, n = work.n;
@@ -291,7 +292,7 @@ void combine_pixels(const Work& work, const Plan& plan, const Tensor& sums, cons
                   {sums, plan.parts, images ? pixels : 0, m * n, n}, to, 1, added, bias.defined() ? 1 : 0);
 }
 
-/// The same for the weight, from sums [channels, taps, channels].
+/// Adds the parts [channels, taps, channels] into the weight's gradient.
 void combine_weight(const Work& work, const Plan& plan, const Tensor& sums, const Tensor& weight) {
     const std::int64_t m = work.m, n = work.n, taps = volume(work.g.kernel), channels = work.image_channels;
     const ProductSizes sizes{weight.device(), weight.scalar_type(), is_by_pixels(weight) ? 1 : taps};
@@ -307,7 +308,7 @@ Tensor sums_of(const Work& work, const Plan& plan, const Tensor& result) {
     return at::empty({plan.parts, work.m, work.n}, result.options().dtype(at::kFloat));
 }
 
-/// At an address that loads of eight numbers need.
+/// The tensor, or a copy, aligned for loads of eight numbers.
 Tensor aligned(const Tensor& tensor) {
     return address(tensor) % 16 == 0 ? tensor : tensor.clone();
 }
@@ -344,7 +345,7 @@ void run_weight(const Work& work, const Plan& plan, const Units& units, const Co
     }
 }
 
-/// Whether products of the images as they are need no copy, and load eight numbers at a time.
+/// Whether a product of matrices can read the images without a copy, eight numbers at a time.
 bool is_product(const Geometry& g, const ConvolutionOperands& operands) {
     if (!g.per_pixel())
         return false;
@@ -360,15 +361,15 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     if (!unit_factor(dtype) || g.groups != 1 || g.dimensions() > 2 ||
         (operation == Operation::input_gradient && !g.unit_stride()))
         return false;
-    // The channels that a load of eight numbers reads.
+    // A load reads eight channels.
     if ((operation != Operation::input_gradient && g.in_channels % 8 != 0) ||
         (operation != Operation::forward && g.out_channels % 8 != 0))
         return false;
     const Work work(g, operation, false);
     if (std::min({work.m, work.n, work.k}) < 16 || !work.fits())
         return false;
-    // In units of a product in float32, of which units leave a fifth. The copies are those of contiguous
-    // images.
+    // Cost in float32 multiply-adds; matrix units take a fifth of the time. Assumes contiguous images, which
+    // have to be copied.
     constexpr double of_moving_an_element = 32, of_launches = 1 << 26;
     const double image = static_cast<double>(g.batch * volume(work.image) * work.image_channels);
     const double gradient = of_weight ? static_cast<double>(work.m * work.k) : 0;

@@ -21,7 +21,7 @@ constexpr std::int64_t most_numbers_of_tiles = std::int64_t{1} << 25;
 constexpr std::int64_t most_numbers_of_weight = std::int64_t{1} << 26;
 constexpr std::int64_t least_channels = 64, least_tiles = 64;
 
-/// The pixels that tiles cover: of the result, or of its gradient.
+/// The size of the image that tiles cover: the result, or its gradient.
 const Size3& grid_of(const Geometry& g, Operation operation) {
     return operation == Operation::input_gradient ? g.input : g.output;
 }
@@ -35,13 +35,14 @@ struct Tiling {
     std::int64_t count() const { return images * in_image(); }
 };
 
-/// Tiles that are processed together, as numbered through all images.
+/// Tiles that are processed together; tiles are numbered across all images.
 struct Chunk {
     const Tiling& tiling;
     std::int64_t first, count;
 };
 
-/// Chunks of about the same size, a multiple of 64 so that rows of matrices are aligned.
+/// Splits the tiles into chunks of about the same size, a multiple of 64 so that rows of matrices are
+/// aligned.
 template <class F>
 void for_each_chunk(const Geometry& g, Operation operation, F&& process) {
     const Tiling tiling(g, operation);
@@ -53,13 +54,13 @@ void for_each_chunk(const Geometry& g, Operation operation, F&& process) {
         process(Chunk{tiling, first, std::min(size, tiling.count() - first)});
 }
 
-/// Estimates of time. Their unit is a product.
+/// Estimated cost, in multiply-adds.
 double cost_of_products(const Geometry& g, Operation operation) {
     return static_cast<double>(g.batch * volume(grid_of(g, operation)) * volume(g.kernel)) *
            static_cast<double>(g.in_channels * g.out_channels);
 }
 double cost_of_winograd(const Geometry& g, Operation operation) {
-    // Of writing and reading a number.
+    // Cost of writing and reading a transformed number.
     constexpr double of_memory = 64;
     const auto tiles = static_cast<double>(Tiling(g, operation).count());
     const auto in = static_cast<double>(g.in_channels), out = static_cast<double>(g.out_channels);
@@ -96,7 +97,7 @@ struct Pixels {
         channels_inner = tensor.stride(1) == 1;
     }
 
-    /// Without numbers: memory for the transformed numbers of a chunk.
+    /// Uninitialized memory for the transformed numbers of a chunk.
     Tensor transformed(const Chunk& chunk) const {
         return channels_inner ? at::empty({points, chunk.count, channels}, tensor.options())
                               : at::empty({points, channels, chunk.count}, tensor.options());
@@ -164,7 +165,7 @@ void make_result(const Pixels& result, const Chunk& chunk, const Tensor& sums, c
            {.channels_inner = result.channels_inner, .has_bias = bias.defined()});
 }
 
-/// Of a weight [out_channels, in_channels, (1,) 3, 3] and 36 transformed matrices [out_channels,
+/// Parameters for a weight [out_channels, in_channels, (1,) 3, 3] and 36 transformed matrices [out_channels,
 /// in_channels].
 kernels::WinogradParameters parameters_of(const Tensor& weight, const Tensor& transformed) {
     kernels::WinogradParameters p{};

@@ -56,7 +56,8 @@ void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIterato
            constants);
 }
 
-/// Copies whose fastest dimensions differ, if they have at most three and are large enough for squares.
+/// Copies in squares and returns true if the tensors' fastest dimensions differ and they have at most three
+/// dimensions and enough elements.
 bool copy_in_squares(const at::TensorIterator& iterator) {
     constexpr std::int64_t shortest = 16, most = std::numeric_limits<std::int32_t>::max();
     const auto bytes = static_cast<std::int64_t>(iterator.element_size(0));

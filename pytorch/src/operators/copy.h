@@ -5,7 +5,7 @@
 
 namespace rvk {
 
-/// Copies element by element with conversion, any strides, `from` expanded to the shape of `to` already; both
+/// Copies element by element, with any strides, and converts the dtype. `from` has the shape of `to`; both
 /// are on one device, and neither is a conjugate or negative view. Asynchronous on the current stream. Dtypes
 /// without a kernel are converted on the host, which strict mode rejects.
 void copy_on_device(const at::Tensor& to, const at::Tensor& from);

@@ -21,8 +21,8 @@ inline bool holds_all(at::ScalarType to, at::ScalarType from) {
     return c10::promoteTypes(to, from) == to;
 }
 
-/// The value, if it is on the CPU or must be looked at (which waits for the device) to know whether the dtype
-/// represents it.
+/// The value, if it is on the CPU, or if it must be read to check that the dtype represents it (which waits
+/// for the device).
 inline std::optional<at::Scalar> value_to_check(const at::Tensor& value, at::ScalarType dtype) {
     if (!value.is_cpu() && holds_all(dtype, value.scalar_type()))
         return std::nullopt;

@@ -29,8 +29,8 @@ using at::TensorList;
 using Scalars = at::ArrayRef<Scalar>;
 using Tensors = std::vector<at::Tensor>;
 
-/// operation(lists) with one scalar per tensor, one for all, or none, in slot `slot`; if an input of the
-/// operation is the scalar, its bit is set in `scalar_inputs`.
+/// operation(lists), with no scalar, one for all tensors, or one per tensor, in slot `slot`. If the scalar is
+/// an input of the operation, `scalar_inputs` has its bit.
 struct ListCall {
     Operation operation;
     std::vector<TensorList> inputs;
@@ -94,7 +94,7 @@ bool real_scalars(Scalars scalars) {
     return std::ranges::none_of(scalars, [](const Scalar& s) { return s.isComplex(); });
 }
 
-/// In place on the first input, if one launch can do it.
+/// Computes in place in the first list and returns true, if one launch can process the lists.
 bool in_place(const ListCall& call, std::initializer_list<TensorList> lists) {
     if (!fit_one_launch(lists) || !real_scalars(call.scalars))
         return false;

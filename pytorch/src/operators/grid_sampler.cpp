@@ -187,7 +187,7 @@ std::tuple<at::Tensor, at::Tensor> sample_backward(const at::Tensor& grad_output
                                                    const at::Tensor& grid, const Sampling& sampling,
                                                    std::array<bool, 2> wanted);
 
-/// Processes `most` channels at a time; the grid's gradient is the sum over these.
+/// Processes `most` channels at a time and adds the resulting gradients of the grid.
 std::tuple<at::Tensor, at::Tensor> sample_backward_in_pieces(const at::Tensor& grad_output,
                                                              const at::Tensor& image, const at::Tensor& grid,
                                                              const Sampling& sampling,

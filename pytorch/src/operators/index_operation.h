@@ -15,7 +15,7 @@
 
 namespace rvk {
 
-/// How several values for one place are combined.
+/// How several values for the same place are combined.
 enum class IndexReduction : std::uint32_t { sum = 0, product = 1, maximum = 2, minimum = 3 };
 
 /// Warns, as the CPU and CUDA do, if `self` has several elements at one place, such as one that was expanded.
@@ -72,7 +72,7 @@ class IndexOperation {
 
     /// Dimensions that an index varies over (or whose positions are separate places), the slowest first.
     void add_outer(const Dimension& dimension);
-    /// Like add_outer, but keeps size 1: for when the number of a dimension matters.
+    /// Like add_outer, but keeps dimensions of size 1, for callers that address dimensions by number.
     void add_dimension(const Dimension& dimension) { outer_.push_back(dimension); }
     /// Dimensions that no index varies over.
     void add_inner(const Dimension& dimension);

@@ -1,5 +1,5 @@
-/// index_put with accumulate, which PyTorch dispatches to a stub named after sorting; this implementation
-/// sorts too.
+/// index_put with accumulate. PyTorch's stub for it is named after sorting, and this implementation sorts
+/// too.
 
 #define AT_PER_OPERATOR_HEADERS // TensorAdvancedIndexingUtils.h includes every operator otherwise
 #include "../dispatch/structured.h"

@@ -64,7 +64,7 @@ kernels::ProductParameters parameters_of(NumberFamily family, const Matrices& c,
     return p;
 }
 
-/// One product, as the kernels see it.
+/// One product in the kernels' terms.
 struct Product {
     const ProductSizes& sizes;
     NumberFamily family;
@@ -123,7 +123,8 @@ void launch_product(const Product& product, std::int64_t batch, std::int64_t par
            std::span(accesses).first(product.d ? 4 : 3), constants);
 }
 
-/// As many launches as the limits on workgroups require; launch_panel(part, batch) does one.
+/// Splits the product so that each part respects the limits on workgroups; launch_panel(part, batch) launches
+/// one.
 template <class F>
 void for_each_panel(const Product& product, std::int64_t most_rows, std::int64_t most_columns,
                     std::int64_t most_batch, F&& launch_panel) {
@@ -135,7 +136,7 @@ void for_each_panel(const Product& product, std::int64_t most_rows, std::int64_t
                              std::min(most_batch, product.sizes.batch - at));
 }
 
-/// Sums `parts` parts into scratch memory and combines them.
+/// Computes `parts` partial sums in scratch memory and adds them.
 template <class F>
 void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply) {
     Matrices c = product.c;
@@ -193,7 +194,7 @@ void multiply_by(const ProductPlan& plan, const Product& product) {
                        launch_panel);
 }
 
-/// What the speed of a plan depends on besides the sizes.
+/// The layouts of the operands as a key for tuned plans, because they affect speed.
 std::string layouts_of(const Product& product) {
     const auto order = [](const Matrices& m) {
         return m.column_stride == 1 ? "N" : m.row_stride == 1 ? "T" : "S";
@@ -218,8 +219,8 @@ void multiply_tiles(const Product& product) {
                 product);
 }
 
-/// The number of parts in which k is summed, so that `groups` workgroups do not leave most of the device
-/// idle.
+/// The number of parts into which k is split if there are `groups` workgroups per part, so that they fill the
+/// device.
 std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part,
                       std::int64_t most_parts) {
     constexpr std::int64_t sufficient_groups = 256;
@@ -368,7 +369,7 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
     const NumberFamily family = number_family(sizes.dtype, sizes.device);
     if (c.rows == 0 || c.columns == 0 || sizes.batch == 0)
         return;
-    // In long sums, every part is a separate matrix, numbered through the whole batch.
+    // Each part of a long sum counts as a separate matrix of the batch.
     constexpr std::int64_t long_sum = 100'000, most_parts = 256;
     const std::int64_t most_batch =
         std::max<std::int64_t>(most_groups / std::max(most_parts, a.columns / long_sum + 1), 1);

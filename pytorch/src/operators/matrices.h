@@ -29,8 +29,8 @@ struct Matrices {
     Matrices transposed() const;
 };
 
-/// Which kernels work on a dtype: sums are float32 for float32, float16 and bfloat16, float64, or int64 for
-/// integers.
+/// The kernels for a dtype, named after the type of their sums: float32 (also for float16 and bfloat16),
+/// float64, or integer (int64).
 enum class NumberFamily { float32, float64, integer };
 /// Throws c10::NotImplementedError for bool and complex numbers, and for float64 if the device does not
 /// support it.
@@ -42,7 +42,7 @@ at::ScalarType sum_type(NumberFamily family);
 /// The bits of a number in the family's sum type, as a kernel parameter.
 std::uint64_t number_bits(NumberFamily family, const at::Scalar& number);
 
-/// The type of factors of this dtype on matrix units, if units take them.
+/// The dtype as a factor type of matrix units; empty if they do not support it.
 std::optional<runtime::UnitFactor> unit_factor(at::ScalarType dtype);
 
 struct ProductSizes {
@@ -52,7 +52,7 @@ struct ProductSizes {
 };
 
 /// Queues C = alpha * A * B + beta * D for each matrix of the batch; D may be C. D is not read if beta is 0.
-/// Sums run in the order of k, in parts if the product is small and k is long; the result is reproducible.
+/// Sums run in the order of k; for a small product with a large k, k is split. The result is reproducible.
 /// Throws c10::NotImplementedError for dtypes without kernels and sizes above 2^31.
 void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,

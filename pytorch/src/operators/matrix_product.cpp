@@ -104,7 +104,7 @@ void check_vectors(const Tensor& self, const Tensor& other, const char* name) {
 
 Tensor dot_product(const Tensor& self, const Tensor& other) {
     check_vectors(self, other, "dot");
-    if (self.is_conj()) // the result is lazily conjugated where the CPU's is
+    if (self.is_conj()) // lazily conjugates the result where the CPU does
         return other.is_conj() ? at::dot(self.conj(), other.conj()).conj() : at::vdot(self.conj(), other);
     if (other.is_conj())
         return at::vdot(other.conj(), self);

@@ -25,8 +25,9 @@ struct MovementRule {
 /// Which elements of the last two dimensions keep their values; the others become zero.
 enum class Triangle : std::uint32_t { whole = 0, lower = 1, upper = 2 };
 
-/// result = the source's elements; both have the same dtype. One rule for each dimension; `diagonal` applies
-/// to the triangle. Throws c10::NotImplementedError for more than eight dimensions that cannot be merged.
+/// Copies the source's elements to the result by one rule per dimension. Both have the same dtype. `diagonal`
+/// applies to triangles. Throws c10::NotImplementedError for more than eight dimensions that cannot be
+/// merged.
 void move_elements(const at::Tensor& result, const at::Tensor& source, const std::vector<MovementRule>& rules,
                    Triangle triangle = Triangle::whole, std::int64_t diagonal = 0);
 

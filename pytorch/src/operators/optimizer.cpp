@@ -27,7 +27,7 @@ void split(double value, float& high, float& low) {
     low = static_cast<float>(value - static_cast<double>(high));
 }
 
-/// The settings that all tensors of a step share.
+/// The settings of a step, which all tensors share.
 struct Step {
     Parameters parameters;
     std::vector<at::Tensor> read; ///< one-element tensors that the kernel reads

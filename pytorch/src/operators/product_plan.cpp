@@ -14,19 +14,19 @@ namespace rvk {
 
 namespace {
 
-constexpr std::int64_t slice_depth = 16;    // parts of k are multiples of this, and of the tile's depth
+constexpr std::int64_t slice_depth = 16;    // parts of k are multiples of this and of the tile's depth
 constexpr std::int64_t shortest_part = 128; // of k
 constexpr std::int64_t most_parts = 64;
 constexpr std::int64_t parts_to_try[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, most_parts};
 
-/// What decides when a tile is faster than others. Fitted to 2,824 measured products of 184 shapes on an H200
-/// (REKINDLE_AUTOTUNE=1 with REKINDLE_LOG=1 prints such times): the plan with the least estimated time is on
+/// A tile's figures in the cost model. Fitted to 2,824 measured products of 184 shapes on an H200
+/// (REKINDLE_AUTOTUNE=1 with REKINDLE_LOG=1 prints such times); the plan with the least estimated time is on
 /// average 1.6 % slower than the fastest one.
 struct TileCost {
-    std::int64_t resident; ///< workgroups that a multiprocessor holds at the same time
-    double speed;          ///< of that many: a million operations in a microsecond on one multiprocessor
-    double alone;          ///< the share of that speed which a single workgroup reaches
-    double start;          ///< the start and the end of a workgroup, as k
+    std::int64_t resident; ///< workgroups that a compute unit runs at the same time
+    double speed;          ///< of one compute unit with that many workgroups, in TFLOP/s
+    double alone;          ///< the fraction of that speed with a single workgroup
+    double start;          ///< fixed cost per workgroup, in iterations over k
 };
 
 TileCost cost_of(const ProductPlan& plan) {
@@ -51,12 +51,13 @@ std::int64_t tiles_of(const ProductShape& shape, std::int64_t rows, std::int64_t
     return kernels::ceil_div(shape.m, rows) * kernels::ceil_div(shape.n, columns) * shape.batch;
 }
 
-/// The factors' type on matrix units; smaller products would leave most of a unit empty.
+/// The type of the factors on matrix units; empty for small products, which would leave most of a unit
+/// unused.
 std::optional<runtime::UnitFactor> factor_on_units(const ProductShape& shape) {
     return std::min({shape.m, shape.n, shape.k}) >= 16 ? unit_factor(shape.dtype) : std::nullopt;
 }
 
-/// Every tile that can compute the product. Matrix units, if there are any, are always faster.
+/// Every tile worth considering: those on matrix units if there are any, because they are always faster.
 std::vector<ProductPlan> tiles_for(const ProductShape& shape) {
     if (shape.family == NumberFamily::float64)
         return {in_tiles({&kernels::product_float64_32.kernel, 32, 16, 9})};
@@ -73,7 +74,7 @@ std::vector<ProductPlan> tiles_for(const ProductShape& shape) {
     return tiles;
 }
 
-/// With about this many parts, and no part longer than a launch can sum.
+/// Splits k into about `target` parts, none longer than one launch can sum.
 ProductPlan in_parts(ProductPlan plan, std::int64_t k, std::int64_t target) {
     const std::int64_t longest = most_iterations / plan.iterations * plan.depth;
     const std::int64_t depth = std::max(slice_depth, plan.depth);
@@ -91,8 +92,9 @@ std::size_t hash_of(const ProductShape& shape) {
     return hash >> 32;
 }
 
-/// An estimate in microseconds: the busiest multiprocessor computes its tiles in rounds, as many at a time as
-/// it holds, but rounds overlap; several parts are written, read and added by another launch.
+/// Estimated time in microseconds. The busiest compute unit runs its tiles in rounds of `resident`
+/// workgroups, which partly overlap. If k is split, the parts are written, and another launch reads and adds
+/// them.
 double time_of(const ProductShape& shape, const ProductPlan& plan, std::int64_t multiprocessors) {
     constexpr double share_of_rounds = 0.9, of_combining = 8.5, of_a_million_sums = 1.7;
     const TileCost cost = cost_of(plan);
@@ -104,7 +106,7 @@ double time_of(const ProductShape& shape, const ProductPlan& plan, std::int64_t 
         return cost.speed * (cost.alone + (1 - cost.alone) * others);
     };
     const std::int64_t groups = tiles_of(shape, plan.rows, plan.columns) * plan.parts;
-    const std::int64_t most = kernels::ceil_div(groups, multiprocessors); // of the busiest
+    const std::int64_t most = kernels::ceil_div(groups, multiprocessors); // on the busiest unit
     const std::int64_t rounds = most / cost.resident, rest = most % cost.resident;
     const double in_rounds = static_cast<double>(rounds * cost.resident) * work / cost.speed +
                              (rest == 0 ? 0 : static_cast<double>(rest) * work / speed(rest));
@@ -147,7 +149,7 @@ std::string ProductPlan::name() const {
 }
 
 std::int64_t multiprocessors(c10::Device on) {
-    constexpr std::int64_t usual = 64; // where the driver does not report them
+    constexpr std::int64_t usual = 64; // if the driver does not report them
     const std::int64_t reported = device(on.index()).info().can.compute_units;
     return reported != 0 ? reported : usual;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// In which tiles and parts a product of matrices is computed, for matrices.cpp.
+/// Chooses the tile size and the split of k of a matrix product.
 
 #include "../dispatch/launch.h"
 #include "matrices.h"
@@ -23,12 +23,12 @@ struct ProductShape {
     friend bool operator==(const ProductShape&, const ProductShape&) = default;
 };
 
-/// A tile of C for each workgroup; the sum over k is cut into parts if there are several.
+/// Each workgroup computes one tile of C; k is split if parts > 1.
 struct ProductPlan {
     const kernels::Kernel* kernel = nullptr;
     std::int64_t rows = 0, columns = 0, depth = 0;
     std::int64_t iterations = 1;                           ///< per slice (UNROLL of multiply in tile.slang)
-    std::optional<runtime::UnitTile> units = std::nullopt; ///< if `kernel` multiplies on matrix units
+    std::optional<runtime::UnitTile> units = std::nullopt; ///< set if `kernel` uses matrix units
     std::int64_t parts = 1, k_part = 0;
 
     std::uint32_t shared_numbers() const {
@@ -38,13 +38,13 @@ struct ProductPlan {
     std::string name() const;
 };
 
-/// The device's multiprocessors (compute units), or a usual number of them if the driver does not say.
+/// The number of the device's compute units, or 64 if the driver does not report it.
 std::int64_t multiprocessors(c10::Device on);
 
-/// Whether one launch in these tiles can hold the whole batch; the sum can then be cut into parts.
+/// Whether one launch with these tiles can compute the whole batch, so that k can be split.
 bool is_one_launch(const ProductShape& shape, const ProductPlan& tile);
 
-/// The plan with the least estimated time on the device. The same for the same shape and device.
+/// The plan with the least estimated time. Depends only on the shape and the device.
 ProductPlan default_plan(const ProductShape& shape);
 /// Every plan that can compute the product in one launch, the default first.
 std::vector<ProductPlan> possible_plans(const ProductShape& shape);

@@ -27,7 +27,7 @@ bool is_set(const char* variable) {
     return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
-/// The largest difference that another order of the sums may make, as a share of the largest result.
+/// The largest difference, relative to the largest result, that another order of summation can cause.
 double tolerance(const ProductShape& shape) {
     const double rounding = shape.dtype == at::kHalf ? 0x1p-10 : shape.dtype == at::kBFloat16 ? 0x1p-7 : 0;
     return 2 * rounding + 0x1p-22 * std::sqrt(static_cast<double>(shape.k)) * 8;

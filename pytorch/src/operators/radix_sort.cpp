@@ -23,7 +23,7 @@ std::int64_t blocks_of(const Lines& lines) {
     return lines.lines * kernels::ceil_div(lines.size, block_size);
 }
 
-/// The elements of all lines in the order of a pass, and their places in their lines.
+/// The elements of all lines after a pass, and their places in their lines.
 struct Moved {
     at::Tensor elements, places;
 

@@ -44,7 +44,7 @@ enum class Draw : std::uint32_t {
 #undef REKINDLE_DRAW
 };
 
-/// Distributes the elements among threads as PyTorch's CUDA device does on a GPU with 108 multiprocessors.
+/// Distributes the elements among threads as PyTorch's CUDA device does on a GPU with 108 compute units.
 struct Grid {
     std::uint32_t groups, turns;
     std::uint32_t threads() const { return groups * 256; }

@@ -28,7 +28,7 @@ Tensor lines_of(const Tensor& tensor) {
     return tensor.reshape({tensor.size(0) * tensor.size(1), tensor.size(2)});
 }
 
-/// The weights or biases of all directions: which as in RecurrentTensors.
+/// The weights or biases of all directions. which: as in RecurrentTensors.
 std::vector<Tensor> of_all_directions(const RecurrentTensors& tensors, std::size_t which) {
     std::vector<Tensor> result;
     for (std::size_t d = 0; d < tensors.directions(); ++d)
@@ -36,7 +36,8 @@ std::vector<Tensor> of_all_directions(const RecurrentTensors& tensors, std::size
     return result;
 }
 
-/// States or their gradients of all directions, hidden and cell, for Walk::carry; undefined ones are zero.
+/// Walk::carry from the hidden and cell states of all directions, or from their gradients; undefined ones are
+/// zero.
 Tensor make_carry(const RecurrentSizes& sizes, const Tensor& hidden, const Tensor& cell_state) {
     const Tensor carry = at::empty({sizes.directions, 2, sizes.batch, sizes.hidden},
                                    at::TensorOptions(sizes.device).dtype(carry_type(sizes.dtype)));
@@ -51,12 +52,12 @@ Tensor make_carry(const RecurrentSizes& sizes, const Tensor& hidden, const Tenso
     return carry;
 }
 
-/// Its own copy, also if nothing has to be converted.
+/// A state from Walk::carry: always a copy, even if the dtype is the same.
 Tensor from_carry(const Tensor& carry, std::int64_t which, at::ScalarType dtype) {
     return carry.select(1, which).to(dtype, /*non_blocking=*/false, /*copy=*/true).contiguous();
 }
 
-/// The input half of the gates of all steps.
+/// The input half of the gates, for all steps.
 Tensor input_gates(const RecurrentSizes& sizes, const RecurrentTensors& tensors) {
     const Tensor lines = lines_of(tensors.input());
     const Tensor gates =
@@ -107,7 +108,8 @@ Tensor recurrent_weight_gradient(const RecurrentSizes& sizes, const Tensor& gate
     return at::addmm(of_initial, lines_of(gates.narrow(0, d == 0 ? 1 : 0, others)).t(), lines_of(before));
 }
 
-/// The gradients of the results, undefined where there is none, to those of the tensors that `needs` names.
+/// Computes the gradients of the tensors that `needs` selects from those of the results, which may be
+/// undefined.
 template <class Needs>
 variable_list differentiate(const RecurrentSizes& sizes, const RecurrentTensors& tensors, const Walk& kept,
                             const variable_list& gradients, const Needs& needs) {
@@ -158,13 +160,13 @@ variable_list differentiate(const RecurrentSizes& sizes, const RecurrentTensors&
     return result;
 }
 
-/// The same through PyTorch's own composition of the layer, which can be differentiated again and vectorized.
+/// The same by PyTorch's own composition of the layer, which supports higher derivatives and vmap.
 variable_list differentiate_composition(RecurrentCell cell, bool has_biases, const variable_list& saved,
                                         const variable_list& gradients) {
     const bool create_graph = at::GradMode::is_enabled();
     const at::AutoGradMode recording(true);
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastPrivateUse1);
-    // Gradients for these aliases do not contain what the tensors contribute to each other.
+    // Gradients with respect to these aliases exclude what the tensors contribute to each other.
     variable_list aliases, sources;
     for (const Tensor& tensor : saved) {
         aliases.push_back(tensor.requires_grad() ? tensor.view_as(tensor) : tensor);
@@ -199,7 +201,7 @@ variable_list differentiate_composition(RecurrentCell cell, bool has_biases, con
     return result;
 }
 
-/// Arguments after the list of tensors: the cell, whether it has biases.
+/// The arguments after the list of tensors: the cell, and whether it has biases.
 class RecurrentLayer : public torch::autograd::Function<RecurrentLayer> {
   public:
     static variable_list forward(AutogradContext* context, at::TensorList list, std::int64_t cell,

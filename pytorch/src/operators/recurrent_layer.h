@@ -25,7 +25,7 @@ class RecurrentTensors {
 
     bool has_biases() const { return each_ == 4; }
     std::size_t directions() const { return weights().size() / each_; }
-    /// Where a parameter is in the list: which: 0 weight_ih, 1 weight_hh, 2 bias_ih, 3 bias_hh.
+    /// The index of a parameter in the list. which: 0 weight_ih, 1 weight_hh, 2 bias_ih, 3 bias_hh.
     std::size_t place(std::size_t direction, std::size_t which) const {
         return 1 + states_ + direction * each_ + which;
     }
@@ -43,9 +43,9 @@ class RecurrentTensors {
 /// for their sizes. `records`: the results have gradients, also of higher order.
 std::vector<at::Tensor> recurrent_layer(RecurrentCell cell, bool has_biases, at::TensorList tensors,
                                         bool records);
-/// Whether the tensors are ordinary ones on this device and nothing transforms or watches the operators that
-/// are called: no torch.func, no forward-mode gradients, no dispatch mode, no tensors without memory.
-/// recurrent_layer needs that.
+/// Whether the tensors are ordinary tensors on this device and nothing transforms or observes operator calls
+/// (no torch.func, forward-mode gradients, dispatch mode or tensors without memory). recurrent_layer requires
+/// this.
 bool are_plain(at::TensorList tensors);
 RecurrentSizes recurrent_sizes(RecurrentCell cell, const RecurrentTensors& tensors);
 

@@ -39,7 +39,7 @@ std::vector<Tensor> layer_tensors(const RecurrentStack& stack, const Tensor& inp
     return tensors;
 }
 
-/// Anything else, such as a missing weight, is left to PyTorch, which computes it or reports what is wrong.
+/// PyTorch handles everything else, such as a missing weight: it computes the layer or reports the mistake.
 bool has_expected_sizes(const RecurrentStack& stack) {
     const std::int64_t directions = directions_of(stack), each = stack.has_biases ? 4 : 2;
     if (stack.input.dim() != 3 || stack.layers < 1 ||

@@ -42,13 +42,14 @@ struct Plan {
     std::int64_t bytes_per_step(const RecurrentSizes& sizes) const {
         return groups * depth * columns * sum_bytes(sizes);
     }
-    /// Two more for each loop, because drivers count its end too.
+    /// Iterations of all loops in one time step, with two more for each loop, because drivers count its end
+    /// too.
     std::int64_t iterations_per_step() const {
         const std::int64_t passes = kernels::ceil_div(columns / 4, threads);
         const std::int64_t of_pass = kernels::ceil_div(depth / block_depth, parts) + 2;
         return 3 + passes * (of_pass + 1) + items * (parts + 2);
     }
-    /// Of one launch: watchdogs end launches that take seconds, and slow devices read some 50 GB/s.
+    /// Steps per launch, few enough for the driver's watchdog on slow devices, which read some 50 GB/s.
     std::int64_t steps(const RecurrentSizes& sizes) const {
         constexpr std::int64_t most_bytes = std::int64_t{1} << 32;
         return std::max<std::int64_t>(
@@ -73,10 +74,10 @@ std::optional<Plan> plan_for(const RecurrentSizes& sizes, bool forward, std::int
     return plan;
 }
 
-/// Each workgroup reads the whole weight in each step, so workgroups with more rows read less in all; but
-/// each multiprocessor receives bytes at a limited rate, so a step is never faster than one workgroup's
-/// reading. About half of the multiprocessors can use up what the cache delivers: more rows are worthwhile
-/// only for more workgroups than these.
+/// Each workgroup reads the whole weight in each step, so more rows per workgroup reduce the total traffic.
+/// But a compute unit's bandwidth is limited too, so a step takes at least as long as one workgroup's reads.
+/// Half of the compute units saturate the cache: workgroups take more rows only while there are more
+/// workgroups than that.
 std::optional<Plan> make_plan(const RecurrentSizes& sizes, bool forward) {
     const std::int64_t units = device_info(sizes.device.index()).can.compute_units;
     const std::int64_t most_groups = units > 0 ? (units + 1) / 2 : 64;
@@ -164,10 +165,10 @@ std::int64_t gate_count(RecurrentCell cell) {
     return cell == RecurrentCell::lstm ? 4 : cell == RecurrentCell::gru ? 3 : 1;
 }
 
-/// A workgroup reads the weight from the cache at some 100 GB/s on a large GPU, and all of them together at
-/// some 5 TB/s: these bounds are 40 and 50 µs for a step. A step of the separate operators, whose launches
-/// wait for each other, takes about 150 µs forward and backward with a hidden size of 256, and it takes
-/// longer with the sizes only where its products reach the speed of large ones.
+/// On a large GPU, one workgroup reads the weight from the cache at some 100 GB/s, and all of them together
+/// at some 5 TB/s, so these limits mean 40 and 50 µs per step. With separate operators, whose launches wait
+/// for each other, a step of hidden size 256 takes about 150 µs forward and backward. That time grows with
+/// the sizes only once the products are large enough to run at full speed.
 bool should_walk(const RecurrentSizes& sizes) {
     constexpr std::int64_t most_weight_bytes = 4 << 20, most_bytes_per_step = 256 << 20;
     if (!has_kernels_for(sizes) || sizes.length < 2)

@@ -9,7 +9,7 @@ namespace rvk {
 /// The numbers of kernels/include/rekindle/kernels/values.def.
 enum class RecurrentCell : std::uint32_t { lstm, gru, tanh, relu };
 
-/// Gates in the rows of a weight.
+/// Number of gates in a weight's rows.
 std::int64_t gate_count(RecurrentCell cell);
 /// Whether the cell has a cell state.
 inline bool has_cell_state(RecurrentCell cell) {
@@ -27,8 +27,8 @@ struct RecurrentSizes {
     std::int64_t length, batch, hidden, directions; ///< length: time steps
 };
 
-/// The tensors of a layer, contiguous, in the kernel's layout (its Parameters). Those that are not needed
-/// stay undefined.
+/// The tensors of a layer, contiguous, in the layout of the kernel's Parameters. Unneeded ones stay
+/// undefined.
 struct Walk {
     at::Tensor gates;  ///< [direction, time * batch, gates * hidden]
     at::Tensor output; ///< [time, batch, directions * hidden]
@@ -39,18 +39,18 @@ struct Walk {
 struct WalkBack : Walk {
     at::Tensor initial;                       ///< [direction, batch, hidden]
     at::Tensor grad_output;                   ///< as `output`
-    at::Tensor grad_gates, grad_hidden_gates; ///< as `gates`, written; of the hidden half: GRU
+    at::Tensor grad_gates, grad_hidden_gates; ///< as `gates`, written; GRU: the second is for the hidden half
 };
 
 /// Whether the kernels exist for these sizes and are faster than a product and a cell for each step.
 bool should_walk(const RecurrentSizes& sizes);
-/// The dtype of states between launches.
+/// The dtype of the states that launches pass on.
 at::ScalarType carry_type(at::ScalarType dtype);
 /// The matrices by which the kernel multiplies, for each direction [gates * hidden, hidden], padded as it
 /// needs them. Forward takes the transpose.
 at::Tensor walking_weight(const RecurrentSizes& sizes, at::TensorList weights, bool forward);
 
-/// Queues all time steps. `walk.gates` has the input half of the gates, and if `keeps`, receives the gates.
+/// Queues all time steps. `walk.gates` holds the input half of the gates and, if `keeps`, receives the gates.
 /// bias: [direction, gates * hidden], or undefined.
 void walk_forward(const RecurrentSizes& sizes, const Walk& walk, const at::Tensor& bias, bool keeps);
 void walk_backward(const RecurrentSizes& sizes, const WalkBack& walk);

@@ -240,7 +240,7 @@ std::uint32_t keep_lines(ReductionSchedule& schedule, std::int64_t lines, std::i
         const std::int64_t lanes = power_of_two(kernels::ceil_div(size, 4 * quads), threads);
         const std::int64_t columns = threads / lanes;
         const bool fills_gpu = kernels::ceil_div(lines, columns) >= enough_groups;
-        // Few lanes would read memory with gaps; few workgroups would leave most of a GPU idle.
+        // With few lanes, reads of memory have gaps; with few workgroups, most of a GPU is idle.
         const bool worthwhile = lanes == threads || (lanes >= fewest_lanes && fills_gpu);
         if (lanes * 4 * quads < size || (quads > 1 && !worthwhile))
             continue;

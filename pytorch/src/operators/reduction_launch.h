@@ -83,8 +83,8 @@ ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool ele
                                  std::int64_t longest);
 
 /// Changes a schedule of adjacent elements so that the lanes of a line keep it in registers
-/// (kernels/normalization/kept_row.slang). Returns how many quads each lane keeps; 0, and no change, if lines
-/// are too long, are cut into parts, or are not a multiple of four elements.
+/// (kernels/normalization/kept_row.slang). Returns the number of quads per lane; 0, and changes nothing, if
+/// lines are too long, are divided into parts, or are not a multiple of four elements.
 std::uint32_t keep_lines(ReductionSchedule& schedule, std::int64_t lines, std::int64_t size);
 
 /// Scratch memory for the states between the two passes; undefined with one part.

@@ -25,7 +25,7 @@ constexpr std::int64_t step = 1024; // elements that a workgroup reads in one it
 /// One workgroup per line if there are enough of them to fill a GPU, or if a line takes less time than the
 /// launches that several workgroups need.
 constexpr std::int64_t many_lines = 512, short_line = 16'384;
-/// Such a workgroup reads its line at most 11 times: for 9 digits, to count numbers, to collect.
+/// Such a workgroup reads its line at most 11 times: for 9 digits, to count the numbers, and to collect.
 constexpr std::int64_t longest_whole_line = most_iterations / 16 * step;
 /// Workgroups that share lines: about this many in all, with at least this many elements each.
 constexpr std::int64_t target_parts = 2048, shortest_part = 8192;
@@ -74,7 +74,7 @@ void select_with_shared_lines(Parameters p, const SortedLines& sorted, const Con
     const Groups of_lines = linear_groups(lines, 1), of_parts = linear_groups(lines * parts, 1);
     const Access input = reads(sorted.input), states = writes(scratch.states);
     const Access histograms = writes(scratch.histograms);
-    // Each with the constants that it uses, so that fewer pipelines are made.
+    // Each kernel gets only the constants that it uses, so that fewer pipelines are compiled.
     const auto [type, descending, entries, alone, median] = constants;
     launch(device, kernels::select_begin, of_lines, p, {states, histograms}, {.input_type = type});
     if (median != 0 && at::isFloatingType(sorted.input.scalar_type()))

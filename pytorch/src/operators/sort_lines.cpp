@@ -32,7 +32,7 @@ Parameters make_parameters(const SortedLines& sorted) {
     return p;
 }
 
-/// To `runs`, or the results if it is null and lines are one run.
+/// Sorts into `runs`, or, if it is null and each line is one run, into the results.
 void sort_runs(Parameters p, const SortedLines& sorted, const Runs* runs) {
     const auto length = std::max<std::uint32_t>(
         std::bit_ceil(static_cast<std::uint32_t>(std::min(sorted.lines.size, longest_run))), 2);
@@ -77,8 +77,8 @@ void merge_runs(Parameters p, const SortedLines& sorted, Runs from, Runs to) {
     }
 }
 
-/// Whether sorting by digits moves fewer bytes than merging. A launch counts as many bytes as a GPU moves
-/// while it waits for one. For each element of E bytes:
+/// Whether sorting by digits moves fewer bytes than merging. A launch counts as the bytes that a GPU could
+/// move in that time. For each element of E bytes:
 /// * merging stores a key and an index in 12 bytes; each pass reads and writes these, and its search in the
 ///   other run reads about as much again;
 /// * sorting by digits has a pass for each byte of the key, with five launches: it reads elements to count

@@ -12,7 +12,7 @@ namespace rvk {
 /// The longest line that kernels/sorting/sorting.slang sorts in shared memory.
 inline constexpr std::int64_t longest_run = 2048;
 
-/// What is stored of sorted lines: positions first to first + kept - 1 of every line.
+/// The part of the sorted lines that is stored: positions first to first + kept - 1 of every line.
 struct SortedLines {
     at::Tensor input; ///< contiguous, of a dtype that is not complex
     Lines lines;      ///< of the input
@@ -24,7 +24,7 @@ struct SortedLines {
     [[nodiscard]] std::int64_t last() const { return first + kept - 1; }
 };
 
-/// What the parameters of the kernels that store such positions have in common.
+/// The parameters that the kernels for such positions have in common.
 template <class P>
 P line_parameters(const SortedLines& sorted) {
     P p{};
@@ -47,12 +47,11 @@ void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std:
 /// Whether select_lines can store these positions.
 bool can_select(const SortedLines& sorted);
 /// The same without sorting the lines (kernels/sorting/select.slang), for lines longer than longest_run.
-/// Scratch memory: none if each line has its own workgroup (many or short lines); otherwise 8 KiB for each
-/// line, and 12 bytes for each element of the smallest power of two from 4 · kept on, but 6 KiB at least and
-/// 24 KiB at most.
+/// Scratch memory: none if each line has its own workgroup (many or short lines); otherwise, for each line, 8
+/// KiB and 12 bytes for each of bit_ceil(4 * kept) entries, between 6 and 24 KiB.
 void select_lines(const SortedLines& sorted);
-/// The lower median of each line, ascending; first and kept do not count. If a line has a NaN, it is the
-/// first of them, unless NaN is ignored.
+/// The lower median of each line; first and kept are ignored. If a line has NaNs, its first NaN is the
+/// result, unless NaN is ignored.
 void select_medians(const SortedLines& sorted, bool ignores_nan);
 
 /// Whether radix_sort can number its counts: up to about 2^35 elements.

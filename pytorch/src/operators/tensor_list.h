@@ -38,8 +38,8 @@ class TensorTable {
     }
     std::uint32_t tensors() const { return static_cast<std::uint32_t>(words_.size() / Words); }
     bool full() const { return tensors() == most_tensors; }
-    /// How many elements a workgroup processes. It first looks for its tensor, so a few thousand workgroups,
-    /// as many as a large device runs at a time or a few times that, are faster than more.
+    /// Elements per workgroup. Each workgroup first has to find its tensor, so a few thousand workgroups,
+    /// about as many as a large device runs at a time, are faster than more.
     std::uint32_t elements_per_group() const {
         std::uint32_t elements = 1024;
         while (elements < 16'384 && total_ / elements > 4096)

@@ -14,7 +14,7 @@ namespace rvk {
 
 namespace {
 
-/// The bits of a number as an element of that dtype.
+/// The bits of a number as an element of the dtype.
 std::uint64_t bits_as(double value, at::ScalarType dtype) {
     switch (dtype) {
     case at::kHalf:

@@ -94,7 +94,7 @@ std::vector<Role> image_roles(std::int64_t dimensions, std::size_t axes) {
 
 namespace {
 
-/// The most that a thread processes along each axis: elements of a window, or windows over an element.
+/// The most elements of a window, or windows over an element, that a thread processes along each axis.
 Windows::Axes longest_walk(WindowKernel kernel, const Windows& w) {
     Windows::Axes counts{1, 1, 1};
     if (kernel == WindowKernel::take)
