@@ -47,7 +47,7 @@ def whole(*shape, low=-2, high=3, dtype=torch.float32):
 
 def gradient(function, period=2):
     """The gradients of all floating-point arguments, for an output gradient of numbers from 1 to `period` that varies
-    along every dimension, whatever the sizes: a constant gradient of a softmax or norm has no result but rounding."""
+    along every dimension, whatever the sizes: for a constant gradient, the result of a softmax or norm is only rounding."""
     def run(*arguments):
         leaves = [x.detach().requires_grad_() if x.is_floating_point() else x for x in arguments]
         output = function(*leaves)

@@ -4,7 +4,7 @@ Three test cases compare in three ways. Each moves the arguments to the device w
 
 * CloseOnBoth: values, and gradients of the arguments that require them, within tolerances of the dtype; also against
   float64 on the CPU.
-* NativeOnBoth: the same within PyTorch's own tolerances, strides too if asked; no operator may fall back to the CPU.
+* NativeOnBoth: the same within PyTorch's own tolerances, optionally also strides; no operator may fall back to the CPU.
 * ScaledOnBoth: the largest difference relative to the largest number, for products; no operator may fall back.
 """
 
@@ -18,7 +18,7 @@ from support import DEVICE, fallback_counts, require_device
 
 def moved(value, device=DEVICE, whole_storage=False):
     """A copy of the value whose tensors, also those in lists and tuples, are leaves on the device with the same strides
-    and requires_grad; with whole_storage also with the same offset, and with what the views do not show."""
+    and requires_grad; with whole_storage, they also have the same offset and the rest of the storage."""
     return tree_map(lambda x: moved_tensor(x, device, whole_storage) if isinstance(x, torch.Tensor) else x, value)
 
 
@@ -114,7 +114,7 @@ class CloseOnBoth(DeviceTestCase):
 
 
 class NativeOnBoth(DeviceTestCase):
-    TOLERANCES = {torch.float16: (2e-3, 2e-3), torch.bfloat16: (2e-2, 2e-2)}  # of other dtypes: PyTorch's own
+    TOLERANCES = {torch.float16: (2e-3, 2e-3), torch.bfloat16: (2e-2, 2e-2)}  # other dtypes: PyTorch's own
 
     def setUp(self):
         torch.manual_seed(1)

@@ -1,6 +1,6 @@
 """One operator of PyTorch's own list (op_db) on the device and on the CPU, with the same inputs.
 
-The method is the one used to measure other out-of-tree devices: the first samples of each OpInfo in float32, contiguous
+The method is the one by which other out-of-tree devices were measured: the first samples of each OpInfo in float32, contiguous
 and not, outputs compared at 1e-3, gradients of a weighted sum of the outputs at 2e-3 (the weights differ from element
 to element, so that a merely constant gradient does not pass). This version also handles devices in the arguments,
 arguments that belong on the host, the order of eigenvalues, outputs that are not tensors, and operators that return
@@ -34,8 +34,8 @@ RANDOM_OPERATORS = frozenset((
 # Some tensor arguments are read on the host by contract: the positions and names of those that stay there.
 ARGUMENTS_ON_THE_HOST = {"tensor_split": {0, "indices_or_sections", "tensor_indices_or_sections"}}
 
-# The order of equal values depends on the algorithm, unless a sample asks for a stable sort: indices are compared by
-# the values that they select. Maps to the position of the dimension argument.
+# The order of equal values depends on the algorithm, unless a sample requests a stable sort, so the values that the indices
+# select are compared. Maps each operator to the position of its dimension argument.
 UNORDERED_TIES = {"argsort": 0, "sort": 0, "kthvalue": 1, "topk": 1}
 
 # The CPU computes these in 16 bits, the device in float32: 16-bit results are compared with float64.
@@ -252,7 +252,7 @@ def compare_sample(op: OpInfo, sample: SampleInput, noncontiguous: bool, device:
         expected = run_forward(op, given, "cpu")
         expected_gradients = run_backward(expected) if expected.differentiable else None
     except Exception:
-        return  # what the CPU cannot do proves nothing
+        return  # the CPU cannot do it, so there is no reference
     result.parts[forward.value].total += 1
     if expected_gradients is not None:
         result.parts[gradient.value].total += 1

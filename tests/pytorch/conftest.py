@@ -1,5 +1,5 @@
-"""REKINDLE_TEST_PART=2/3 runs the second of three parts of each module's tests: those whose names fall into it, which another
-test does not change. At least one test of a module runs."""
+"""REKINDLE_TEST_PART=2/3 runs the second of three parts of each module's tests. A test's name determines its part, so adding
+tests does not move others. At least one test of each module runs."""
 import os
 import zlib
 

@@ -1,8 +1,8 @@
 """The sweep's expectations of each operator that is not native in every part, with a typed reason.
 
 The file is operators.json: one object for each operator, sorted by name. An operator that is not in it must be correct
-and native, forward and gradients, contiguous and not. One that is in it must behave as listed: an operator that became
-native is as much a failure as one that broke, so that the file stays accurate. `sweep.py --update` rewrites it.
+and native, forward and gradients, contiguous and not. An operator in the file must behave as listed: becoming native is a
+failure just as breaking is, so that the file stays accurate. `sweep.py --update` rewrites it.
 """
 
 import dataclasses
@@ -67,7 +67,7 @@ def is_linear_algebra(operator: str) -> bool:
 
 
 def guess_reason(operator: str, missing: str, message: str) -> Reason:
-    """The reason that --update writes for an operator that was not in the file."""
+    """The reason that --update writes for an operator that is new in the file."""
     if "sparse" in operator or "Sparse" in message:
         return Reason.SPARSE
     if operator.startswith("fft") or "stft" in operator or missing.startswith("aten::_fft"):

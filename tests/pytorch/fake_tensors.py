@@ -1,4 +1,4 @@
-"""Compares the outputs of every operator that runs with the outputs that PyTorch predicts for it.
+"""Compares the outputs of operators with the outputs that PyTorch predicts for them.
 
 torch.compile and torch.export plan with fake tensors: for each operator, a function without data predicts sizes,
 strides, dtypes, which tensors share memory, and which outputs are missing. If the device returns something else, the
@@ -98,7 +98,7 @@ class Layout:
     device: str
     offset: int
     layout: str
-    memory_format: str  # which the next operator derives from the strides, also from those of sizes of 1
+    memory_format: str  # the next operator derives it from all strides, including those of size-1 dimensions
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> "Layout":
@@ -122,7 +122,7 @@ class Layout:
 
 
 def sharing(outputs: list[Any], inputs: list[torch.Tensor]) -> set[tuple[int, str]]:
-    """Which outputs share memory with which input or earlier output, and which are an input."""
+    """The inputs and earlier outputs that each output shares memory with, and the outputs that are inputs."""
     pairs = set()
     for position, output in enumerate(outputs):
         if not isinstance(output, torch.Tensor):
@@ -214,7 +214,7 @@ def swapped(tensor: torch.Tensor, one: int, other: int) -> torch.Tensor:
 
 
 def expanded(tensor: torch.Tensor) -> torch.Tensor:
-    """The first entry, repeated without memory."""
+    """The first entry, expanded (stride 0)."""
     return tensor[:1].expand_as(tensor)
 
 
@@ -238,7 +238,7 @@ ARRANGEMENTS = {
     "contiguous": lambda sample: sample,
     "with gaps": lambda sample: sample.noncontiguous(),
     "transposed": lambda sample: arranged(sample, lambda t: swapped(t, -1, -2) if t.dim() > 1 else t),
-    # as attention's operands in most networks: [batch, rows, heads, width] in memory
+    # like attention's operands in most networks: [batch, rows, heads, width] in memory
     "middle": lambda sample: arranged(sample, lambda t: swapped(t, 1, 2) if t.dim() > 2 else t),
     "channels_last": lambda sample: arranged(sample, channels_last),
     "expanded": lambda sample: arranged(sample, lambda t: expanded(t) if t.dim() > 1 else t),
@@ -263,7 +263,7 @@ def run_and_compare(op: OpInfo, sample: SampleInput, device: str, predictions: P
 
 
 def comparable() -> list[OpInfo]:
-    """PyTorch's list, without what another device's compiler generates."""
+    """PyTorch's list, without operators that another device's compiler generates."""
     return [op for op in op_db if "jiterator" not in op.name and torch.float32 in op.supported_dtypes("cpu")]
 
 
@@ -283,6 +283,6 @@ def compare(op: OpInfo, device: str, samples: int, dtype: torch.dtype = torch.fl
             try:
                 run_and_compare(op, arrange(sample), device, predictions)
             except Exception:
-                continue  # other tests compare what fails
+                continue  # other tests compare errors
     return predictions
 

@@ -1,8 +1,8 @@
-"""Operators with one tensor left on the CPU, as in a program that forgot a `.to(device)`: are they refused or taken?
+"""Operators with one tensor left on the CPU, as in a program that forgot a `.to(device)`: refused or accepted?
 
-CUDA is the reference: which operands it takes from the CPU was recorded on a GPU, operator by operator, with the
-samples of PyTorch's own list (`python mixed_devices.py --record`, REKINDLE_TEST_DEVICE=cuda), and is stored in
-mixed_devices.json. What CUDA refuses must be refused, and what it takes must be taken and give the CPU's values.
+CUDA is the reference. mixed_devices.json stores which operands it accepts from the CPU, recorded on a GPU for each operator
+with the samples of PyTorch's own list (`python mixed_devices.py --record`, REKINDLE_TEST_DEVICE=cuda). The device must
+refuse what CUDA refuses, and accept what CUDA accepts, with the CPU's values.
 
     python mixed_devices.py [--only NAME…] [--record]
 """
@@ -89,7 +89,7 @@ def probe(op: OpInfo, device: str, max_samples: int) -> dict[str, dict[str, str]
 
         try:
             expected = tree_flatten(call(None, "cpu"))[0]
-            on_device = call(None, device)  # what the device cannot do at all proves nothing
+            on_device = call(None, device)  # the device cannot do it at all, so nothing follows
         except Exception:
             continue
         if len(places) > 1:

@@ -1,7 +1,7 @@
 """Gradients in 16 bits, judged by their distance from float64's.
 
-In 16 bits, a result depends on the order of rounding, so the device's gradients are not the CPU's. They must be as close to
-those of float64, from the same numbers: at most 1.5 times as far as the CPU's, and one unit in the last place.
+In 16 bits, a result depends on the order of rounding, so the device's gradients differ from the CPU's. They must be about as
+close to float64's gradients for the same numbers: at most 1.5 times as far as the CPU's, plus one unit in the last place.
 """
 
 import copy

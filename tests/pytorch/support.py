@@ -43,7 +43,7 @@ def device_module():
 
 
 def in_sample(name: str, share: int) -> bool:
-    """Whether the case of this name is one of every `share` cases that run at every change: by a hash of the name."""
+    """Whether a hash of the name selects this case for the sample that runs at every change: one case of every `share`."""
     return zlib.crc32(name.encode()) % share == 0
 
 

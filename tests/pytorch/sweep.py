@@ -3,8 +3,8 @@
 
     python tests/pytorch/sweep.py [--native | --fallback] [--only NAME…] [--jobs N] [--out FILE] [--update]
 
-Two passes. Native: REKINDLE_STRICT=1, so that an operator without a kernel is an error. Fallback: repeats what did not
-agree in the first pass, with CPU fallback allowed (an operator that agreed in strict mode cannot need it). Operators
+There are two passes. Native: REKINDLE_STRICT=1, so that an operator without a kernel is an error. Fallback: repeats the operators
+that did not agree in the first pass, with CPU fallback allowed (an operator that agreed in strict mode cannot need it). Operators
 run in child processes; one that ends its process, or takes longer than --limit seconds, is recorded and the others
 continue. The result is compared with operators.json: a regression or an unexpected success ends with status 1.
 
@@ -79,7 +79,7 @@ def missing_operator(result: OperatorResult) -> str:
 
 
 def compare_with_file(native: list[OperatorResult] | None, correct: list[OperatorResult] | None) -> list[str]:
-    """Sentences about what differs from operators.json."""
+    """A sentence for each difference from operators.json."""
     expected = expectations.read()
     differences = []
     for results, attribute, what in ((native, "not_native", "native"), (correct, "not_correct", "correct")):
@@ -96,7 +96,7 @@ def compare_with_file(native: list[OperatorResult] | None, correct: list[Operato
 
 
 def update_file(native: list[OperatorResult], correct: list[OperatorResult] | None, whole: bool) -> None:
-    """Writes operators.json from the results; keeps existing reasons and what was not measured."""
+    """Writes operators.json from the results; keeps existing reasons and entries that were not measured."""
     old = expectations.read() if expectations.PATH.exists() else {}
     new = {} if whole else dict(old)
     wrong = {name: entry.not_correct for name, entry in old.items()}

@@ -19,7 +19,7 @@ def on_math_path(*tensors, **options):
 
 class Attention(ScaledOnBoth):
     def check(self, q, k, v, tolerance=None, message="", **options):
-        """The CPU uses matrix products; otherwise it has no gradient for a mask."""
+        """Makes the CPU use matrix products, because its fused attention has no gradient for a mask."""
         def run(*tensors):
             mask = {"attn_mask": tensors[3]} if len(tensors) > 3 else {}
             function = on_math_path if tensors[0].device.type == "cpu" else attend
@@ -35,7 +35,7 @@ class Attention(ScaledOnBoth):
                        message=f"{queries} {keys} {width} {value_width}")
 
     def test_edges_of_tiles(self):
-        """The kernels' tiles have 8, 32 or 64 rows by 64; many heads are what makes them large."""
+        """The kernels' tiles have 8, 32 or 64 rows by 64; the largest need many heads."""
         for queries, keys in ((7, 64), (8, 65), (9, 63), (32, 129), (33, 64), (63, 127), (64, 2), (65, 65), (127, 63), (129, 129)):
             for width, value_width in ((8, 12), (64, 64), (65, 30)):
                 for causal in (False, True):
@@ -123,7 +123,7 @@ class Attention(ScaledOnBoth):
 
 
 class AttentionOf16Bits(ScaledOnBoth):
-    """Compared with float64 on the CPU. On devices with matrix units for the dtype these do the work."""
+    """Compared with float64 on the CPU. Devices with matrix units for the dtype use them."""
 
     #: Largest difference of values and of gradients, relative to the largest number: weights and their gradients are
     #: rounded to the dtype before they are multiplied, and so is the output from which the gradients follow.

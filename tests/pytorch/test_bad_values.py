@@ -1,5 +1,5 @@
-"""Operands whose values an operator does not allow: rejected where the CPU rejects them, at the latest when the device
-is synchronized, and the device stays usable. An index of -1 that the CPU accepts stays legal."""
+"""Operands whose values an operator does not allow: the device rejects those that the CPU rejects, at the latest when it is
+synchronized, and stays usable. It accepts an index of -1 where the CPU does."""
 
 import unittest
 

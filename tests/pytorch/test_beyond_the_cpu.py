@@ -18,8 +18,8 @@ MISSING = {
     "torch.ops.aten._flash_attention_forward": "CUDA only; scaled_dot_product_attention is the public operator",
     "torch.ops.aten._efficient_attention_forward": "CUDA only; scaled_dot_product_attention is the public operator",
 }
-# Complex numbers are computed by the CPU's kernels, and it has none for these numbers of 2 x 16 bits: an operator that
-# does not give the right values must say so.
+# The CPU computes complex numbers for the device, but has no kernels for complex numbers of 2 x 16 bits: an operator that cannot
+# give the right values must raise an error.
 MAY_BE_REFUSED = {torch.complex32}
 
 # The CPU's reference is computed in the first of these dtypes that it has a kernel for.
@@ -44,7 +44,7 @@ REFERENCES = {
 # float16's own tolerances serve its complex numbers, and complex128 is as accurate as float64.
 TOLERANCES = {**TOLERANCE, torch.complex32: TOLERANCE[torch.float16], torch.complex128: TOLERANCE[torch.float64]}
 
-# What the device computes in dtypes that neither the CPU nor CUDA supports.
+# Dtypes that the device supports and neither the CPU nor CUDA does.
 TAKEN = {
     "nn.functional.max_pool1d": "PyTorch implements it with max_pool2d, which accepts integers on the CPU",
 }
@@ -73,7 +73,7 @@ def called(function, sample, change):
 
 
 def reference(op, sample, dtype):
-    """What the CPU returns in a wider dtype. Raises the last error if it has no kernel for any."""
+    """The CPU's result in a wider dtype. Raises the last error if it has no kernel for any of them."""
     function = REFERENCES.get(op.name, op.op) if dtype.is_complex else op.op
     error = None
     for wider in WIDER.get(dtype, WIDER_THAN_INTEGERS):
@@ -123,7 +123,7 @@ class BeyondTheCPU(unittest.TestCase):
               f"{len(refused)} of complex32 are refused, {len(missing)} are not called: {', '.join(MISSING)}")
 
     def is_refused(self, op, dtype):
-        """Compares the first samples with the CPU; whether the device has no kernel for them, and may have none."""
+        """Compares the first samples with the CPU; returns whether the device has no kernel for them, as it may."""
         torch.manual_seed(0)
         number = 0
         for number, sample in enumerate(itertools.islice(op.sample_inputs("cpu", dtype), 3), 1):

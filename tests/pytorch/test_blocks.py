@@ -1,5 +1,5 @@
-"""Operators that work in blocks: a quick test of sizes around every limit. exhaustive/test_blocks.py tests all of
-them."""
+"""Operators that work in blocks: a quick test of some sizes around every limit. exhaustive/test_blocks.py tests all
+sizes."""
 
 import inspect
 import pathlib

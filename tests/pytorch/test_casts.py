@@ -31,7 +31,7 @@ def values_of(dtype):
 
 
 def defined(values, to):
-    """The values whose conversion C++ defines: real numbers that truncate into the integer's range."""
+    """The values whose conversion C++ defines: numbers that fit the integer dtype after truncation."""
     if to not in INTEGERS or values.dtype not in FLOATS + COMPLEX:
         return values
     real = (values.real if values.is_complex() else values).double().trunc()

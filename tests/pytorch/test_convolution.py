@@ -60,7 +60,7 @@ class Convolution(ScaledOnBoth):
         self.check(F.conv2d, randn(8, 36, 56, 56), randn(64, 36, 1, 1), randn(64), tolerance=3e-5)
 
     def test_tiles_of_one_tap(self):
-        """Many channels: inside the matrices and across their edges, with a stride, groups and transposed."""
+        """Many channels: whole tiles and edges, with strides, groups and transposed."""
         self.check(F.conv2d, randn(6, 64, 60, 60), randn(64, 64, 3, 3), randn(64), padding=1, tolerance=3e-5)
         self.check(F.conv2d, randn(5, 128, 33, 32), randn(72, 128, 3, 3), padding=1, tolerance=3e-5)
         self.check(F.conv_transpose2d, randn(2, 128, 44, 44), randn(128, 40, 4, 4), stride=2, padding=1, groups=2,

@@ -92,7 +92,7 @@ class Phases(NativeTestCase):
         self.check(SMALL, torch.float64)
 
     def test_16_bits(self):
-        """Numbers so small that float16 holds all results, and the few above 256 that bfloat16 rounds."""
+        """Numbers so small that float16 represents all results, and that bfloat16 rounds only the few above 256."""
         generator = torch.Generator().manual_seed(1)
         for of_weight, groups in (((32, 3, 7, 7), 1), ((32, 40, 3, 3), 1), ((32, 1, 7, 7), 32)):
             x, weight = torch.randint(-1, 2, (2, 32, 40, 40), generator=generator), torch.randint(-1, 2, of_weight, generator=generator)
@@ -120,7 +120,7 @@ class Phases(NativeTestCase):
                     self.same(there.grad, here.grad)
 
     def test_batches_in_pieces(self):
-        """More elements than one piece of a phase may have."""
+        """More elements than the limit of one piece of a phase."""
         generator = torch.Generator().manual_seed(3)
         x, weight = integers((3, 2, 1500, 1500), generator), integers((2, 3, 2, 2), generator)
         found = F.conv_transpose2d(x.to(DEVICE, torch.float16), weight.to(DEVICE, torch.float16), stride=2)
@@ -168,7 +168,7 @@ class Windows(NativeTestCase):
         self.check(F.conv3d, (2, 4, 5, 6, 9), (4, 1, 3, 2, 2), stride=(2, 1, 2), dilation=(1, 2, 3), groups=4)
 
     def test_many_workgroups(self):
-        """So many that those for the weight compute several taps of a row."""
+        """So many groups that the kernel for the weight's gradient computes several taps of a row."""
         for kernel in (1, 3, 7, 9, 17):
             with self.subTest(kernel=kernel):
                 self.check(F.conv2d, (2, 128, 10, 20), (128, 1, 2, kernel), padding=(0, kernel // 2), groups=128)

@@ -1,4 +1,4 @@
-"""Convolutions of float16 and bfloat16 so large that a device with matrix units uses them (convolution_units.h), with every
+"""Convolutions of float16 and bfloat16 large enough that a device with matrix units uses them (convolution_units.h), with every
 kind of edge. The numbers are small integers, so that every order of the sums is exact: the results must equal float64's, rounded."""
 
 import itertools

@@ -1,4 +1,4 @@
-"""Convolutions of float32 so large that they use Winograd's algorithm (convolution_winograd.h), with every kind of edge,
+"""Convolutions of float32 large enough for Winograd's algorithm (convolution_winograd.h), with every kind of edge,
 compared with float64."""
 
 import unittest

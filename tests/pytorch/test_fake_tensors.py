@@ -105,7 +105,7 @@ class FakeTensors(Predicted):
 
 
 class TheComparison(unittest.TestCase):
-    """The comparison sees each kind of difference; on the CPU."""
+    """The comparison detects each kind of difference. Runs on the CPU."""
 
     def test_each_difference(self):
         x = torch.randn(3, 4)

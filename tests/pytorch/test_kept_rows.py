@@ -7,8 +7,8 @@ import torch.nn.functional as F
 
 from support import DEVICE
 
-# 4,096 elements are the most; what is no multiple of four, or longer, is read again in each pass. 2,100 rows fill a GPU,
-# so that fewer lanes share a row.
+# At most 4,096 elements are kept; rows that are longer, or not a multiple of four, are read again in each pass. 2,100 rows fill
+# a GPU, so that fewer lanes share a row.
 SIZES = (4, 12, 64, 100, 256, 768, 1024, 1026, 1028, 2048, 3000, 4096, 4100)
 ROWS = (1, 3, 70, 2100)
 MOST_ELEMENTS = 1 << 21

@@ -1,5 +1,5 @@
-"""Operators that write into a conjugated or negated view (tensor.conj(), tensor.imag of it): the bits of the view are lazy,
-so that what is written must be conjugated or negated on its way into memory."""
+"""Operators that write into a conjugated or negated view (tensor.conj(), tensor.imag of it). Such views are lazy, so an operator
+must conjugate or negate the values that it writes to memory."""
 
 import itertools
 import unittest
@@ -31,7 +31,7 @@ class LazyViews(unittest.TestCase):
             return None
 
     def compare(self, function, view, *values) -> bool:
-        """Whether the CPU writes into such a view; then the device does too, what the CPU writes into a plain tensor."""
+        """Whether the CPU can write into such a view; if so, the device must match the CPU's result on a plain tensor."""
         if self.result(function, "cpu", view, *values) is None:
             return False
         expected = self.result(function, "cpu", torch.clone, *values)

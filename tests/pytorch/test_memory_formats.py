@@ -114,7 +114,7 @@ class MemoryFormats(unittest.TestCase):
         return formats_of(outputs) + formats_of(gradients)
 
     def compare(self, function, *tensors, results=None):
-        """results: how many of the outputs and gradients to compare; None: all."""
+        """results: the number of outputs and gradients to compare; None: all."""
         found, expected = (self.formats(function, tensors, device)[:results] for device in (DEVICE, "cpu"))
         self.assertEqual(found, expected)
 

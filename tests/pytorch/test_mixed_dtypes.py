@@ -1,5 +1,5 @@
-"""One tensor in another dtype (a forgotten .half()): if the CPU rejects it, so does the device, or its result is that
-of the tensor converted to the others' dtype."""
+"""One tensor in another dtype (a forgotten .half()): if the CPU rejects it, the device must reject it too, or return the result
+for the tensor converted to the others' dtype."""
 
 import itertools
 import unittest
@@ -51,7 +51,7 @@ class MixedDtypes(unittest.TestCase):
         self.assertGreater(refused, 100)
 
     def check(self, op, flat, spec, place, dtype) -> bool:
-        """Whether the CPU rejects it; then the device does too, or gives the right result."""
+        """Whether the CPU rejects it; if so, the device must reject it too or give the right result."""
         try:
             call(op, moved(flat, "cpu", place, dtype), spec)
             return False

@@ -84,7 +84,7 @@ class Foreach(MixedTest):
 
     @staticmethod
     def works_on_cpu(call, given):
-        """What the CPU cannot do at all proves nothing (quotients in place of integers, for example)."""
+        """Whether the CPU supports the call; some it does not, such as quotients in place of integers."""
         try:
             call(on(given, "cpu"))
         except (RuntimeError, TypeError):
@@ -92,8 +92,7 @@ class Foreach(MixedTest):
         return True
 
     def test_a_refused_list_is_not_changed(self):
-        """add_ reads the second list's tensors in pairs with the first's: the pair before the forgotten one may be
-        done, the others may not."""
+        """add_ pairs the tensors of both lists. Pairs before the forgotten tensor may be changed, later ones may not."""
         for left in range(LENGTH):
             lists = [torch.full((4,), float(i)) for i in range(LENGTH)], [torch.ones(4) for _ in range(LENGTH)]
             mine, other = on(lists, DEVICE, LENGTH + left)
@@ -141,7 +140,7 @@ class FusedOptimizers(MixedTest):
                 getattr(torch, name)(**arguments, **fixed, **keywords)
                 return arguments
 
-            # In the order of places_in: the name of the argument that each tensor belongs to.
+            # The names of the arguments that the tensors belong to, in the order of places_in.
             owners = [key for key, value in (*lists.items(), *keywords.items()) for _ in tensors_of(value)]
             with self.subTest(operator=name, rate_is_tensor=rate_is_tensor, scaled=scaled):
                 torch.testing.assert_close(on(call(on(given, DEVICE)), "cpu"), call(on(given, "cpu")))

@@ -86,7 +86,7 @@ class Numbers(unittest.TestCase):
                         if why or error:
                             self.assertEqual(bool(error), bool(why), f"CPU: {why or expected}; device: {error or found}")
                         elif expected is not None:
-                            # Of a power of a complex number, float32 holds an angle of 110 radians to 1e-5.
+                            # A power of a complex number has an angle of 110 radians, which float32 represents to 1e-5.
                             tolerance = 3e-5 if isinstance(number, complex) and "pow" in name else 1e-6
                             # A GPU may treat subnormal numbers as zero (pytorch/README.md, Known gaps).
                             smallest = torch.finfo(torch.float32).tiny if "pow" in name else 0

@@ -130,7 +130,7 @@ class Products(ScaledOnBoth):
             self.compare(torch.mm, plain(20, 20_000) / 8, plain(20_000, 24) / 8, message="parts of k")
 
     def test_many_tiles_of_sixteen_bits(self):
-        """As many as the largest tile of the matrix units needs, whole and with edges."""
+        """Enough tiles for the largest tile size on matrix units, whole and with edges."""
         for plain, transposed in self.sixteen_bits():
             self.compare(torch.bmm, plain(96_000, 64).view(750, 128, 64), plain(48_000, 384).view(750, 64, 384), message="whole")
             self.compare(torch.mm, transposed(4000, 20), plain(20, 9200), message="edges")

@@ -28,7 +28,7 @@ DIFFERENT = {
 
 
 class Mover:
-    """Copies values to the device. What is one tensor, or shares memory, on the CPU does so on the device."""
+    """Copies values to the device. Aliasing is preserved: identical tensors stay identical, and shared memory stays shared."""
 
     def __init__(self):
         self.tensors, self.memory = {}, {}
@@ -42,7 +42,7 @@ class Mover:
         if not isinstance(leaf, torch.Tensor):
             return leaf
         if id(leaf) not in self.tensors:
-            self.tensors[id(leaf)] = leaf, self.copy(leaf)  # with the leaf itself, which keeps its id
+            self.tensors[id(leaf)] = leaf, self.copy(leaf)  # keeps the leaf alive, so that its id stays unique
         return self.tensors[id(leaf)][1]
 
     def copy(self, tensor):

@@ -168,7 +168,7 @@ ARGUMENTS = {
     "tune_gemm_in_file": "'file'",
     "use_mem_pool": "None",
 }
-# A decorator that torch.cuda imports from elsewhere in PyTorch.
+# A decorator that torch.cuda imports from another part of PyTorch.
 NOT_CALLED = {"classproperty"}
 
 # Calls every function and constructor, and enters context managers. Prints how each call ended, and which calls need

@@ -1,4 +1,4 @@
-"""torch_rvk.run: mixed precision written for CUDA computes in the dtypes that it computes in on CUDA."""
+"""torch_rvk.run: mixed precision written for CUDA uses the same dtypes as on CUDA."""
 
 import unittest
 
@@ -79,7 +79,7 @@ def custom_functions():
 
 
 class State(unittest.TestCase):
-    """Everything that reads or sets autocast's state, in and around every way to enter it."""
+    """Everything that reads or sets autocast's state, inside and outside every way to enter autocast."""
 
     WAYS = {
         "torch.autocast('cuda')": "half",

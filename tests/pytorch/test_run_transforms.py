@@ -229,7 +229,7 @@ NAMES = (
 )
 
 
-# Prints the parameters of functions that are replaced, or whose neighbors are.
+# Prints the parameters of functions that run replaces, and of related ones that it does not replace.
 SIGNATURES = """
 import inspect, json, torch, torch.utils.cpp_extension
 functions = [torch.compile, torch.set_default_tensor_type, torch.autocast, torch.amp.autocast, torch.amp.custom_fwd,

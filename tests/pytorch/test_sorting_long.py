@@ -108,7 +108,7 @@ class LongLines(NativeTestCase):
                 self.same(there.kthvalue(k, dim, keepdim=True), [part.narrow(dim, k - 1, 1) for part in up])
 
     def check_medians(self, x):
-        """The stable order decides which of equal numbers it is."""
+        """The stable order decides which of several equal numbers is the result."""
         there, places = moved(x), x.sort(dim=-1, stable=True)[1]
         numbers = (~x.isnan()).sum(-1, keepdim=True)
         some = (numbers - 1).clamp(min=0).div(2, rounding_mode="floor")
@@ -122,8 +122,8 @@ class LongLines(NativeTestCase):
 
 
 class Sorting(LongLines):
-    """How lines are sorted depends on their size and number and on the dtype (pytorch/src/operators/sort_lines.cpp):
-    these are sorted by digits, unless they are shorter than 30,000 elements in all."""
+    """The method depends on the size and number of lines and on the dtype (pytorch/src/operators/sort_lines.cpp): these lines are
+    sorted by digits, unless they have fewer than 30,000 elements in all."""
 
     def test_sizes(self):
         for size in SIZES:
@@ -170,7 +170,7 @@ class Selection(LongLines):
                     self.check_selection(spread(shape, torch.int32), (size // 2 if size < 4096 else 2047,), dim)
 
     def test_numbers(self):
-        """Around the limits of what is found: entries are a power of two from four times k on, 512 to 2048."""
+        """Sizes around the limits of `entries`, which is bit_ceil(4 * k), between 512 and 2048."""
         for size in (2049, 5000, 30_000):
             for kind in (spread, few, same_number):
                 with self.subTest(size=size, kind=kind.__name__):
@@ -210,8 +210,8 @@ class Selection(LongLines):
 
 
 class Memory(LongLines):
-    """topk stores its results and, where workgroups share a line, for each line a histogram of 8 KiB, 12 bytes for each
-    of the elements that are sorted (a power of two from 4 k on, 512 to 2048) and a state. The allocator rounds."""
+    """topk stores its results. If workgroups share a line, it also needs, per line, a histogram of 8 KiB, a state, and 12 bytes for
+    each of the entries (bit_ceil(4 * k), between 512 and 2048). The allocator rounds sizes up."""
 
     ROUNDED, SMALL = 1.1, 8 * 1024
 
@@ -243,7 +243,7 @@ class Memory(LongLines):
         self.assertLessEqual(used, (8192 + 12 * 512 + 40) * self.ROUNDED + self.SMALL)
 
     def test_sort(self):
-        """Results, two copies of elements and places, and two of the counts."""
+        """Memory for the results, two copies of the elements and places, and two of the counts."""
         n = 2**18
         used = self.peak(torch.sort, torch.rand(n))
         self.assertLessEqual(used, (n * (4 + 8) + 2 * n * (4 + 4) + 2 * 1024 * n // 4096) * self.ROUNDED + self.SMALL)

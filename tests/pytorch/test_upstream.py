@@ -109,7 +109,7 @@ class TableTest(unittest.TestCase):
 
 
 class TurnTest(unittest.TestCase):
-    """A worker leaves its file if another file has not been started, so that a short run reaches all files."""
+    """A worker leaves its file when another has not been started yet, so that a short run reaches all files."""
 
     def setUp(self):
         self.now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Which of the package's libraries is loaded into which PyTorch: with folders made here, and with false version numbers."""
+"""Which of the package's libraries is loaded for a version of PyTorch, tested with fake folders and version numbers."""
 
 import json
 import os
@@ -85,7 +85,7 @@ class Choice(unittest.TestCase):
 
 
 class Building(unittest.TestCase):
-    """What the build says about an installed PyTorch (pytorch/packaging/torch_location.py)."""
+    """The build's messages about an installed PyTorch (pytorch/packaging/torch_location.py)."""
 
     def check(self, version):
         with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +143,7 @@ class Trial(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(f"this is {in_words(NEWER)}.0: the library for", result.stderr)
         self.assertEqual([entry["reason"] for entry in self.kept()], [""])
-        # Without a child this time: there would be no interpreter for it.
+        # Without a child process, because there would be no interpreter for it.
         result = self.run_with(f"{in_words(NEWER)}.0", before="sys.executable = '/nowhere'", after=works)
         self.assertEqual(result.returncode, 0, result.stderr)
 

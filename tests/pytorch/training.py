@@ -27,7 +27,7 @@ class TrainingCase:
     make_optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]
     autocast: bool = True
     autocast_steps: int = STEPS  # fewer where a step takes seconds on a CPU driver
-    prepare_training: Callable[[nn.Module], object] = lambda network: None  # changes a fresh network before its 20 steps
+    prepare_training: Callable[[nn.Module], object] = lambda network: None  # changes a new network before its 20 steps
 
 
 @dataclasses.dataclass
@@ -116,7 +116,8 @@ def losses_on_the_cpu(case: TrainingCase) -> list[float]:
 
 
 def compare_training(case: TrainingCase, device: str, autocast: torch.dtype | None = None) -> None:
-    """20 steps, or the case's number of them under autocast; the CPU trains in float32. Raises AssertionError."""
+    """Compares the losses of 20 steps, or of the case's number of steps under autocast; the CPU trains in float32. Raises
+    AssertionError."""
     network = prepared_network(case)
     steps = STEPS if autocast is None else case.autocast_steps
     expected = losses_on_the_cpu(case)[:steps + 1]

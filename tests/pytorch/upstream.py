@@ -205,7 +205,7 @@ class Queue:
 
 
 def result_of(test: str, answer: dict | None, worker: Worker, seconds: float) -> Result:
-    """A worker that did not answer is closed, and what it said becomes the detail."""
+    """Closes a worker that did not answer; its last output becomes the detail."""
     if answer is not None:
         lost = " and the device was lost" if answer["device_lost"] else ""
         return Result(test, Outcome(answer["outcome"]), answer["seconds"], answer["detail"] + lost)
@@ -225,7 +225,7 @@ def torch_version() -> str:
 
 
 def check_folder(arguments: argparse.Namespace) -> None:
-    """Prevents mixing these results with those of another PyTorch or of other tests."""
+    """Refuses to mix these results with those of another PyTorch or of other tests."""
     what = {"torch": torch_version(), "source": str(arguments.source)}
     arguments.results.mkdir(parents=True, exist_ok=True)
     path = arguments.results / "run.json"

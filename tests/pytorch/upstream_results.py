@@ -50,8 +50,8 @@ class Result:
     detail: str  # the reason for a skip, or the exception and where it was raised
 
     def explains(self, device: "Result") -> bool:
-        """For a result on the CPU: whether it explains the device's failure, because the test failed there too. If
-        upstream marks the CPU's failure as expected, the device's failure must have the same message."""
+        """For a result on the CPU: whether it explains the device's failure. It does if the test also failed on the CPU; if
+        upstream marks that failure as expected, the device's must have the same message."""
         return self.outcome.is_failure or self.detail == f"{EXPECTED_FAILURE}: {device.detail}"
 
 
@@ -152,7 +152,7 @@ class Row:
 
 
 def make_row(file: str, tests: int, device: dict[str, Result], cpu: dict[str, Result], expected: list[Expectation]) -> Row:
-    """Counts the results of one file. A failure that also happens on the CPU is not the device's."""
+    """Counts the results of one file. A failure that also happens on the CPU does not count against the device."""
     row = Row(file, tests, ran=len(device))
     for result in device.values():
         if result.outcome is Outcome.PASSED:

@@ -150,7 +150,7 @@ def device_works(torch, device: str) -> bool:
     for _ in range(2):
         try:
             return (torch.ones(3, device=device) + 1).sum().item() == 6
-        except IndexError:  # an index of the failed test, reported once
+        except IndexError:  # the failed test's index out of range, which is reported once
             continue
         except RuntimeError:
             return False
@@ -176,10 +176,10 @@ def main() -> None:
     add_names_of_2_6(device_types)
     problem, tests = "", {}
     try:
-        with warnings.catch_warnings():  # not while the tests run: some of them look for warnings
+        with warnings.catch_warnings():  # only here, because some tests expect warnings
             warnings.simplefilter("ignore")
             tests = tests_of(load(path), device_types, device)
-    except Exception as error:  # the file is not for this PyTorch: that is an answer too
+    except Exception as error:  # the file does not work with this PyTorch, which is an answer too
         problem = f"{type(error).__name__}: {error}"
 
     print("ready", file=answers, flush=True)

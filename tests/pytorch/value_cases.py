@@ -1,8 +1,8 @@
 """Operators that refuse some values of their operands, other than indexes and classes (index_cases.py), as functions of a
 device and a number.
 
-CASES: name → (numbers, function). The numbers include some that are allowed. DRAWN: the function draws random numbers, so
-only whether it is refused is compared. TAKEN: what the CPU refuses and the device does not, with the reason.
+CASES: name → (numbers, function); some of the numbers are allowed. DRAWN: functions that draw random numbers, for which only
+the refusal is compared. TAKEN: cases that the CPU refuses and the device accepts, with the reason.
 """
 
 import torch

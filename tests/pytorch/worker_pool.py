@@ -1,4 +1,4 @@
-"""Child processes that answer questions. A child that crashes or takes too long is restarted, and that counts as its
+"""Child processes that answer questions. A child that crashes or takes too long is restarted, and the crash or delay is its
 answer."""
 
 import dataclasses
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from support import DEVICE
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-QUESTIONS_PER_PROCESS = 150  # then a fresh process, so that memory held by one operator does not affect all others
+QUESTIONS_PER_PROCESS = 150  # then a new process, so that memory held by one operator does not affect all others
 START_LIMIT = 600  # seconds until a child has loaded PyTorch and its list of operators
 
 

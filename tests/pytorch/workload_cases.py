@@ -1,6 +1,6 @@
 """Operations from programs in which PyTorch crashed or hung on RDNA1 GPUs, as networks that can be trained.
 
-A layer learns another layer of its kind from that layer's outputs for random inputs: its loss is quadratic, so that it
+A layer learns to reproduce another layer of its kind from that layer's outputs for random inputs. The loss is quadratic, so it
 falls at a known rate. Layers with too many operations for 20 steps on a CPU driver (`TRAINED_OPERATIONS`) run one step.
 """
 

@@ -1,4 +1,4 @@
-"""What works in a process that also uses a CUDA or ROCm device, as pytorch/README.md says. Needs such a device."""
+"""A process that also uses a CUDA or ROCm device: what pytorch/README.md promises. Needs such a device."""
 
 import subprocess
 import sys

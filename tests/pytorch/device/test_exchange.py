@@ -107,7 +107,7 @@ class Safetensors(unittest.TestCase):
 
 
 class DataParallel(unittest.TestCase):
-    """Two replicas may be on one device, which exercises the same code as several devices."""
+    """Two replicas on one device exercise the same code as several devices."""
 
     def setUp(self):
         device_module()

@@ -18,7 +18,7 @@ LAYOUTS = {
     "bsr": lambda t: t.to_sparse_bsr((2, 2)),
     "bsc": lambda t: t.to_sparse_bsc((2, 2)),
 }
-# What the CPU computes for each layout is compared; what it has no kernel for must fail with one sentence here too.
+# Where the CPU has a kernel for a layout, the results are compared; where it has none, the device must fail with one sentence.
 OPERATIONS = {
     "to_dense": lambda s, x: s.to_dense(),
     "product with a matrix": lambda s, x: s @ x,
@@ -249,7 +249,7 @@ class NestedAttention(LayoutTest):
         """The values, and the gradients of all leaves that require one."""
         found = self.padded(result)
         if leaves:
-            # Not a sum of squares: behind a normalization, its gradient is nothing but rounding.
+            # Not a sum of squares, whose gradient behind a normalization would be only rounding.
             weights = torch.linspace(-1, 2, found.numel()).reshape(found.shape).cos().to(found.device)
             (found.float() * weights).sum().backward()
         device_module().synchronize()

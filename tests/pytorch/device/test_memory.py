@@ -132,7 +132,7 @@ class OutOfMemory(unittest.TestCase):
     def test_an_allocation_that_the_driver_refused_is_retried(self):
         if not is_cpu_driver():
             self.skipTest("a GPU has several memory types: what one refuses comes from the next, and nothing is retried")
-        # The allocator decides which driver allocation is used for tensors; one of these is.
+        # The allocator decides which driver allocation serves tensors; it is among these 32.
         retries = (int(self.run_with_fault(f"out-of-memory:{number}", """
 import support, torch
 tensors = [torch.ones(8 << 20, device=support.DEVICE) for _ in range(6)]

@@ -1,4 +1,4 @@
-"""New tensors: filled if deterministic algorithms are requested; which tensors are the same and share memory."""
+"""New tensors, which deterministic algorithms fill; tensors that are identical or share memory."""
 
 import copy
 import unittest
@@ -65,7 +65,7 @@ class Deterministic(unittest.TestCase):
 
 
 def shares(one, other):
-    """What two tensors have in common: all of it, the address, the storage, and the distance of their addresses."""
+    """Whether two tensors are identical, have the same address or storage, and the distance of their addresses."""
     same_storage = one.untyped_storage()._cdata == other.untyped_storage()._cdata
     return one.is_set_to(other), one.data_ptr() == other.data_ptr(), same_storage, \
         one.data_ptr() - other.data_ptr() if same_storage and one.numel() else None, one._is_view(), one is other
@@ -77,7 +77,7 @@ def state(tensor):
 
 
 def swapped(t, other):
-    """The state after swap_tensors, and whether each has the other's memory."""
+    """The tensors after swap_tensors, and whether each now has the other's memory."""
     mine = t.clone()
     pointers = mine.data_ptr(), other.data_ptr()
     torch.utils.swap_tensors(mine, other)

@@ -20,7 +20,7 @@ REFUSED = {"nn.CTCLoss": "PyTorch has ctc_loss in float32 and float64 only, on t
 
 
 def without_dropout(network):
-    """Its mask is drawn, and each device has its own generator."""
+    """Its mask is random, and each device has its own generator."""
     for part in network.modules():
         if isinstance(part, nn.modules.dropout._DropoutNd):
             part.p = 0.0
@@ -38,7 +38,7 @@ def samples_of(info, dtype, training):
         network = info.module_cls(*sample.constructor_input.args, **sample.constructor_input.kwargs).double()
         given = sample.forward_input.args, sample.forward_input.kwargs
         if info.is_lazy:
-            network(*given[0], **given[1])  # makes its parameters
+            network(*given[0], **given[1])  # creates its parameters
         yield without_dropout(network.to(dtype).double().train(training)), sixteen_bits.rounded(given, dtype)
 
 

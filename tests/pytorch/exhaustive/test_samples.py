@@ -1,4 +1,4 @@
-"""All cases of the tests of which every change runs a sample (support.in_sample)."""
+"""All cases of the tests that otherwise run only a sample (support.in_sample)."""
 
 import unittest
 

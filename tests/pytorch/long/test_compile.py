@@ -211,7 +211,7 @@ class Convolutions(CompiledLikeEager):
             torch._dynamo.reset()
 
     def test_squeeze_and_upsample(self):
-        """One pixel has the strides of either memory format; upsampling depends on which."""
+        """A tensor of one pixel can have the strides of either memory format, and upsampling depends on which."""
         pool = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 8, 1), nn.ReLU(), nn.Upsample(scale_factor=4),
                              Function(lambda y: y.reshape(-1)))
         self.check(pool, (images(4),), (images(3),))

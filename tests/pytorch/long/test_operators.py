@@ -53,7 +53,7 @@ class TestNativeOperators(TestCase):
             try:
                 expected = op.inplace_variant(expected_input.input, *expected_input.args, **expected_input.kwargs)
             except RuntimeError:
-                continue  # the result has another shape or dtype than the input
+                continue  # the result's shape or dtype differs from the input's
             given = comparison.sample_on(op, sample, device)
             result = op.inplace_variant(given.input, *given.args, **given.kwargs)
             if isinstance(result, torch.Tensor):

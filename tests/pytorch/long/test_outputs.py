@@ -1,6 +1,6 @@
-"""out= of every operator of PyTorch's list: an input itself, a tensor that partially overlaps one, the result's own dtype
-and others. An output that is an input gives the right result or is rejected; a partial overlap, and a dtype that the CPU
-rejects, are rejected too; what the CPU accepts is accepted."""
+"""out= of every operator of PyTorch's list: an input itself, a tensor that partially overlaps one, the result's own dtype and
+others. With an output that is an input, the result must be right, or the call rejected. A partial overlap, and a dtype that the
+CPU rejects, must be rejected. Everything that the CPU accepts must be accepted."""
 
 import itertools
 import unittest
@@ -15,7 +15,7 @@ from support import DEVICE, device_module, fallback_counts, in_sample, require_d
 SAMPLES = 3
 RANDOM = ("empty", "rand", "bernoulli", "multinomial", "normal", "dropout", "jiterator", "linalg.eig", "svd")
 OTHER_DTYPES = (torch.int64, torch.bool, torch.float64, torch.float16, torch.complex64)
-# What the device accepts and the CPU does not, with the reason.
+# Outputs that the device accepts and the CPU does not, with the reason.
 TAKEN = {"diff": "a difference of slices of the input", "addmv": "composed of a product and a sum",
          "addr": "composed of a product and a sum"}
 
@@ -40,7 +40,7 @@ def samples_of(op):
         arguments = (sample.input, sample.args, sample.kwargs)
         try:
             results = listed(op.op(sample.input, *sample.args, **sample.kwargs))
-        except (RuntimeError, NotImplementedError) as error:  # what the CPU cannot do proves nothing
+        except (RuntimeError, NotImplementedError) as error:  # the CPU cannot do it, so there is no reference
             print(f"{op.full_name} skipped: {str(error).splitlines()[0][:120]}")
             continue
         if all(isinstance(result, torch.Tensor) for result in results):
@@ -65,7 +65,7 @@ class Outputs(unittest.TestCase):
         require_device(cpu=False)
 
     def call(self, op, sample, outputs):
-        """The outputs on the host, or None and why they were refused."""
+        """The outputs on the host, or None and the reason for the refusal."""
         try:
             op.op(sample[0], *sample[1], out=tuple(outputs) if len(outputs) > 1 else outputs[0], **sample[2])
             if outputs[0].device.type != "cpu":

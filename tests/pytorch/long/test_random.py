@@ -55,7 +55,7 @@ DRAWS = {
     "alpha_dropout": lambda t, d: F.alpha_dropout(full(1., t, d), .3, True),
     "rrelu": lambda t, d: F.rrelu(-full(1., t, d), training=True),
 }
-# The device supports these although the CPU has no kernel: compared with another distribution of the CPU.
+# The device supports these although the CPU has no kernel; the reference is another distribution on the CPU.
 BEYOND_THE_CPU = {("rrelu", torch.float16): torch.float32}
 UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 
@@ -86,7 +86,7 @@ class Draws(unittest.TestCase):
             return None, str(error)
 
     def assert_alike(self, found, expected):
-        """The Kolmogorov-Smirnov distance of two samples of 4,096 is above 0.06 once in 10^6 times."""
+        """For equal distributions, the Kolmogorov-Smirnov distance of two samples of 4,096 exceeds 0.06 once in 10^6 times."""
         self.assertEqual(found.dtype, expected.dtype)
         a, b = numbers(found).sort()[0], numbers(expected).sort()[0]
         self.assertFalse(a.isnan().any())

@@ -20,7 +20,7 @@ NAN, INFINITY = float("nan"), float("inf")
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 TOLERANCES = {torch.float32: 2e-5, torch.float64: 1e-12, torch.float16: 5e-3, torch.bfloat16: 3e-2}
 
-# Not compared directly, with the reason; pairs of an operator and what is not compared there.
+# Not compared directly, with the reason. Keys are operators, or pairs of an operator and the part that is not compared.
 DIFFERENT = {
     "complex": "a pair of parts; test_casts.py", "polar": "a pair of parts",
     "fmod": "the CPU's gives NaN where the quotient overflows; the device's is exact",
@@ -29,7 +29,7 @@ DIFFERENT = {
     "cdouble": "a pair of parts", "cfloat": "a pair of parts", "chalf": "a pair of parts",
     "floor_divide": "the CPU's remainder, as fmod", "div.floor_rounding": "as floor_divide",
 }
-# Keys as in DIFFERENT: before PyTorch 2.13, CPUs lose all digits of gelu below -5, even in float64, and give NaN for
+# Keys as in DIFFERENT. Before PyTorch 2.13, CPUs lose all digits of gelu below -5, even in float64, and return NaN for
 # infinity.
 EXACT = {"gelu": lambda x: x * torch.special.erfc(-x * .5**.5) / 2}
 ACTIVATIONS = {
@@ -74,7 +74,7 @@ def norms(order):
         yield "normalize", lambda x: F.normalize(x[None], order), None
     if order >= 0:
         yield "pairwise_distance", lambda x: F.pairwise_distance(x[None], torch.zeros_like(x)[None], order), None
-        # Of all norms of infinite order, only cdist ignores NaN on CPUs.
+        # On CPUs, cdist ignores NaN with an infinite p; no other norm of infinite order does.
         largest = (lambda x: torch.linalg.vector_norm(x, order)[None, None]) if order == INFINITY else None
         yield "cdist", lambda x: torch.cdist(x[None], torch.zeros_like(x)[None], order), largest
         yield "pdist", lambda x: F.pdist(torch.stack([x, torch.zeros_like(x)]), order), None
@@ -132,8 +132,8 @@ def one_by_one(function):
     return lambda x: torch.cat([function(one) for one in x.split(1)])
 
 
-# A derivative at NaN, given a number, is what the comparisons of its definition select. CPUs compute the last elements of
-# a row in this way, as CUDA does all of them, but most elements with vector instructions that select something else.
+# If a derivative at NaN is a number, the comparisons in its definition select it. CUDA computes all elements in this way, CPUs
+# only the last elements of a row: their vector instructions for the others select something else.
 SELECTING = ("softshrink", "hardshrink", "elu", "selu", "celu", "hardtanh", "hardswish")
 # CPUs lose the tail of gelu below -5, and they multiply float64 by float32's 1/6 in hardsigmoid.
 EXACT_GRADIENTS = {
