@@ -26,7 +26,7 @@ struct Engine::Impl {
 
     cpu::Arena parameters, first_moment, second_moment;
     cpu::Arena average; ///< ema_decay > 0
-    cpu::Arena rounded; ///< bf16_storage: what forward and backward read
+    cpu::Arena rounded; ///< bf16_storage: the weights that forward and backward read
     cpu::Arena pending; ///< accumulation_steps > 1: the gradient so far
     cpu::Arena transposed;
     std::array<cpu::Arena, cpu::gradient_slots> slots; ///< made when a batch first needs them

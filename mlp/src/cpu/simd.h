@@ -215,7 +215,7 @@ REKINDLE_INLINE Float16 sqrt(Float16 a) {
         r.part[i] = native_sqrt(a.part[i]);
     return r;
 }
-/// a > b ? x : y, so y where a or b is NaN.
+/// a > b ? x : y; y if a or b is NaN.
 REKINDLE_INLINE Float16 select_greater(Float16 a, Float16 b, Float16 x, Float16 y) {
     Float16 r;
     REKINDLE_UNROLL

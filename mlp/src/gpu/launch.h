@@ -38,8 +38,8 @@ runtime::Buffer uploaded(runtime::Device& device, runtime::Stream& stream, std::
     return buffer;
 }
 
-/// How many rows of that many floats go through staging memory at a time: at most 64 MiB, and at least one
-/// row.
+/// The number of rows of this many floats that are copied through staging memory at a time: at most 64 MiB,
+/// and at least one row.
 inline std::size_t staged_at_once(std::size_t row_floats) {
     return std::max<std::size_t>(1, (std::size_t{1} << 24) / row_floats);
 }

@@ -44,9 +44,10 @@ struct MemberRecord {
     std::uint32_t seed_low = 0, seed_high = 0;   ///< TrainingSpec::seed, keys the dropout masks
     std::uint32_t batch_low = 0, batch_high = 0; ///< batches seen before this call of train()
     std::uint32_t order_first =
-        0;                  ///< where the member's rows begin, in elements of PopulationParameters::order
+        0; ///< the beginning of the member's rows, in elements of PopulationParameters::order
     std::uint32_t rows = 0; ///< in its order in this call; 0: the member does nothing
-    std::uint32_t schedule_first = 0;  ///< where its steps begin, in rows of PopulationParameters::schedule
+    std::uint32_t schedule_first =
+        0; ///< the beginning of its steps, in rows of PopulationParameters::schedule
     std::uint32_t pending_batches = 0; ///< accumulated before this call
     float batch_scale = 0;             ///< float(1 / (batch size * accumulation steps))
     float last_batch_scale = 0;        ///< the same for its last batch, which may be smaller
@@ -115,7 +116,7 @@ struct GpuPlan {
     double work_per_step = 0;
 };
 
-/// Where a workgroup keeps its member's data.
+/// The places of a member's data while its workgroup trains.
 enum class Storage {
     resident, ///< weights in shared memory, gradients and moments in registers
     shared,   ///< weights in shared memory, gradients in registers, moments in memory

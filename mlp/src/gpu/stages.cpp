@@ -224,7 +224,7 @@ class Placement {
         normalized_.push_back(none);
         deviations_.push_back(none);
         if (s.core == Core::layer_norm) {
-            // The normalized values replace the input where nothing else reads it later.
+            // The normalized values replace the input if nothing else reads it later.
             Block& input = blocks_[values_[i]];
             if (input.last == forward_phase(i)) {
                 input.use(backward_phase(i));

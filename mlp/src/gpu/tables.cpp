@@ -51,7 +51,7 @@ class StepTables {
         of_member_.push_back(found->second);
     }
 
-    /// Concatenates all tables, and tells every member where its own begins.
+    /// Concatenates all tables, and stores the beginning of each member's table in its record.
     void finish(TrainingTables& all) const {
         std::vector<std::uint32_t> first;
         for (const Table& table : tables_) {

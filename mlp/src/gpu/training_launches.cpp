@@ -30,7 +30,7 @@ struct TrainingLaunches::Call {
     std::size_t accumulation_steps;
     bool finish;
     runtime::Buffer members, schedule, order, results, losses;
-    runtime::Buffer host_results; ///< where the results of the last launch are copied
+    runtime::Buffer host_results; ///< a copy of the last launch's results
     /// In the order of Array, for the call's first member; null if the training has no such array.
     std::array<runtime::DevicePointer, array_count> arrays{};
 

@@ -13,8 +13,8 @@
 
 namespace rekindle::mlp::population {
 
-/// Throws Error (usage) naming the member and the field when a member is invalid or differs from the first
-/// one in what must be the same for all.
+/// Throws Error (usage) naming the member and the field when a member is invalid, or when it differs from the
+/// first one in a field that all must share.
 void check_members(std::span<const TrainingSpec> members);
 
 /// Throws Error: for batch size 0 (usage), or if the number of orders is neither one nor `members`

@@ -24,7 +24,7 @@ struct AttentionCase {
     std::uint32_t padding = 0; ///< numbers between the rows of operands
 
     float scale() const;
-    double multiplications() const; ///< of one product of all queries with all keys
+    double multiplications() const; ///< multiply-adds of one product of all queries with all keys
 };
 
 /// An operand on the host: [batch, rows, heads, width] in memory, so that all strides differ.

@@ -27,7 +27,7 @@ std::vector<float> random_numbers(std::size_t count, NumberType type, std::uint3
 /// The contents of memory after a kernel.
 struct HostNumbers {
     std::vector<float> values;
-    std::vector<bool> written; ///< whether they differ from what was in memory before
+    std::vector<bool> written; ///< whether they differ from the previous contents of memory
 };
 
 /// Numbers in device memory, `offset` numbers after the start of a block.

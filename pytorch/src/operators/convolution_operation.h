@@ -1,5 +1,5 @@
 #pragma once
-/// The operations of a convolution, and what they read and write.
+/// The operations of a convolution, and their operands.
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>

@@ -29,9 +29,9 @@ using Parameters = std::array<std::optional<c10::Scalar>, 3>;
 
 /// Output 0 of the iterator = operation(inputs 1 to 3) in its common dtype, broadcast and converted as its
 /// strides and dtypes say; an input on the CPU is a scalar. Asynchronous on the current stream. Throws
-/// c10::NotImplementedError for what no kernel supports: complex and unsigned 16- to 64-bit dtypes, float64
-/// on a device without it, integers in an operation on real numbers, more than eight dimensions that do not
-/// merge.
+/// c10::NotImplementedError if no kernel supports the call: complex and unsigned 16- to 64-bit dtypes,
+/// float64 on a device without it, integers in an operation on real numbers, more than eight dimensions that
+/// do not merge.
 void compute(at::TensorIteratorBase& iterator, Operation operation, const Parameters& parameters = {});
 /// Computes in `dtype` instead of the common one, for iterators that have no common dtype.
 void compute_as(at::ScalarType dtype, at::TensorIteratorBase& iterator, Operation operation,

@@ -99,7 +99,7 @@ struct GeluBackward : at::meta::structured_gelu_backward {
     }
 };
 
-/// The second result is what the CPU saves for the derivative; here it is empty.
+/// The second result, which the CPU saves for the derivative, is empty here.
 std::tuple<at::Tensor&, at::Tensor&> log_sigmoid_out(const at::Tensor& self, at::Tensor& output,
                                                      at::Tensor& buffer) {
     auto iterator = at::TensorIterator::unary_op(output, self);

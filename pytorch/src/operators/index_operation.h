@@ -22,7 +22,7 @@ enum class IndexReduction : std::uint32_t { sum = 0, product = 1, maximum = 2, m
 /// operation: such as "masked_fill_"; also: the indexing that calls it.
 void warn_about_expanded(const at::Tensor& self, const char* operation, const char* also);
 
-/// One operand of an IndexOperation: where its elements begin and which bytes may be touched.
+/// One operand of an IndexOperation: its first element and the bytes that may be accessed.
 struct IndexedOperand {
     IndexedOperand(const at::TensorBase& tensor);
     /// For an operand that is not a plain tensor.

@@ -131,7 +131,7 @@ struct RowNorm {
     }
 };
 
-/// What a launch computes; see kernels/normalization/norm_rows.slang.
+/// The work of a launch; see kernels/normalization/norm_rows.slang.
 enum class Stage : std::uint32_t { whole, sums, squares, results };
 
 struct RowKernels {

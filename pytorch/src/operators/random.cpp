@@ -195,7 +195,7 @@ at::ScalarType signed_of(at::ScalarType type) {
     }
 }
 
-/// base + a number below `range`, or any 64 bits where that is 0.
+/// base + a number below `range`, or any 64 bits if `range` is 0.
 void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::int64_t base,
                    const Generator& generator) {
     if (iterator.numel() == 0)

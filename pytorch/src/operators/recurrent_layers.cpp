@@ -1,7 +1,7 @@
-/// nn.LSTM, nn.GRU and nn.RNN: stacks of layers whose recurrence is one launch for each layer
-/// (recurrent_layer.h), where that is faster. PyTorch's composition of a product and a cell for each time
-/// step computes the others: long hidden states, large batches, projections (and packed sequences, whose
-/// operators are not registered here).
+/// nn.LSTM, nn.GRU and nn.RNN. If it is faster, one launch computes the recurrence of each layer
+/// (recurrent_layer.h). Otherwise (long hidden states, large batches, projections) PyTorch's composition
+/// computes a product and a cell for each time step; so it does for packed sequences, whose operators are not
+/// registered here.
 
 #include "recurrent_layer.h"
 
@@ -126,7 +126,7 @@ Single without_cell_state(const Tensor& input, const Tensor& state, at::TensorLi
     return {results[0], results[1]};
 }
 
-/// Calls function(cast), where cast(tensors) are in autocast's dtype.
+/// Calls function(cast); cast(tensors) converts tensors to autocast's dtype.
 template <class F>
 auto with_autocast(F&& function) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastPrivateUse1);

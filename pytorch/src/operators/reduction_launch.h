@@ -101,8 +101,8 @@ struct PassConstants {
     std::span<const kernels::ConstantValue> first, merge;
 };
 
-/// Queues one pass, or two if the schedule has parts. inputs and results: what the first pass reads and what
-/// the last pass writes. parameters.partial is the address of `scratch`.
+/// Queues one pass, or two if the schedule has parts. inputs: read by the first pass; results: written by the
+/// last pass. parameters.partial is the address of `scratch`.
 void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
                       std::span<const std::byte> parameters, const at::Tensor& scratch,
                       std::span<const Access> inputs, std::span<const Access> results,

@@ -49,7 +49,7 @@ at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, boo
     const auto type = at::result_type(boundaries, self);
     TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(type) && type != at::kBool, // nor on the CPU
                                 "searching ", type);
-    // Warns of copies, as the CPU and CUDA do; what needs no copy stays undefined.
+    // Warns of copies, as the CPU and CUDA do; tensors that need no copy stay undefined.
     at::Tensor values, edges, places;
     at::native::searchsorted_maybe_trim_input_tensors(values, edges, places, self, boundaries, order);
     const auto either = [](const at::Tensor& copy, const at::Tensor& given) {

@@ -21,7 +21,7 @@ namespace {
 using Parameters = kernels::SoftmaxParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::SoftmaxFloat64Parameters));
 
-/// What a launch computes; see kernels/normalization/softmax.slang.
+/// The work of a launch; see kernels/normalization/softmax.slang.
 enum class Stage : std::uint32_t { whole, states, results };
 
 struct Kernels {

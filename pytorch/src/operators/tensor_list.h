@@ -22,7 +22,7 @@ namespace rvk {
 bool fit_one_launch(std::initializer_list<at::TensorList> lists);
 
 /// The table of a launch, with `Words` 64-bit words per tensor: its number of elements, its first workgroup,
-/// and what the caller writes from word 2 on.
+/// and the caller's values from word 2 on.
 template <std::size_t Words>
 class TensorTable {
   public:

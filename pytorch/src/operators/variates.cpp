@@ -22,7 +22,7 @@ static_assert(sizeof(Parameters) == sizeof(kernels::VariatesFloat64Parameters));
 
 enum class Variate : std::uint32_t { poisson, binomial, gamma };
 
-/// Upper bound on what a thread draws: 500 proposals of at most four numbers of two words.
+/// The most numbers that a thread draws: 500 proposals of at most four numbers of two words.
 constexpr std::uint64_t words_per_thread = 4096;
 
 /// second: has the dtype and sizes of `first`, or is undefined.

@@ -42,7 +42,7 @@ std::tuple<at::Tensor, at::Tensor> weight_norm(const at::Tensor& v, const at::Te
     return {w, norms};
 }
 
-/// Where s is the sum of grad_w v over a slice: grad_g = s / |v| and grad_v = g (grad_w - v s / |v|^2) / |v|.
+/// With s, the sum of grad_w v over a slice: grad_g = s / |v| and grad_v = g (grad_w - v s / |v|^2) / |v|.
 std::tuple<at::Tensor, at::Tensor> weight_norm_backward(const at::Tensor& grad_w, const at::Tensor& v,
                                                         const at::Tensor& g, const at::Tensor& norms,
                                                         std::int64_t dim) {
