@@ -41,7 +41,7 @@ std::string names_of(const std::vector<DeviceInfo>& devices) {
     return text;
 }
 
-/// In the order of the list and renumbered, like such variables of other runtimes.
+/// In the order of the variable's list and renumbered, as other runtimes treat such variables.
 std::vector<DeviceInfo> visible_of(const std::vector<DeviceInfo>& devices, std::string_view list) {
     std::vector<DeviceInfo> visible;
     for (std::size_t begin = 0; begin <= list.size();) {

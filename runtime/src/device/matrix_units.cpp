@@ -52,14 +52,14 @@ constexpr std::uint32_t depth = 64;
 /// A tile has one block for each subgroup of this size; larger subgroups would be fewer than its blocks.
 constexpr std::uint32_t largest_subgroup = 32;
 
-/// The rows of a slice with one group of eight numbers as padding, in the direction that takes more.
+/// Groups of eight numbers in a slice, with one group of padding per row, in the order that takes more.
 constexpr std::uint32_t eights_of_slice(std::uint32_t outer) {
     return std::max(outer * (depth / 8 + 1), depth * (outer / 8 + 1));
 }
 
-/// The sizes to try for a product, the best one first. A tile of 64 is slower for each product, but several
-/// fit on a multiprocessor; the largest tile is the fastest where its last round on the multiprocessors
-/// hardly counts.
+/// The sizes to try for a product, best first. Tiles of 64 are slower per multiply-add, but a compute unit
+/// runs several at a time. The largest tile is the fastest if there are so many that the last wave is
+/// negligible.
 std::array<UnitTileSize, 3> sizes_for(const UnitProduct& product) {
     const auto tiles = [&](std::uint64_t rows, std::uint64_t columns) {
         return kernels::ceil_div(product.rows, rows) * kernels::ceil_div(product.columns, columns) *
@@ -111,7 +111,7 @@ std::vector<UnitTile> usable_tiles(const Device& device, UnitFactor factor,
             if (const auto tile = tile_of(shape, factor, size, can);
                 tile && device.usable_features().contains(tile->kernel->needs))
                 tiles.push_back(*tile);
-        // bfloat16_units is about the first shape that the device has.
+        // bfloat16_units refers to the first shape that the device has.
         if (!tiles.empty() || (factor == UnitFactor::bfloat16 && can.features.contains(shape.feature)))
             break;
     }

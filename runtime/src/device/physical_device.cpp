@@ -119,8 +119,8 @@ bool has_shape(std::span<const CooperativeMatrixShape> shapes, const MatrixShape
     });
 }
 
-/// Feature::cooperative_matrix and those of the shapes, for 16-bit factors and float32 sums. No driver says
-/// where the elements of a matrix are; the self-test looks whether NVIDIA's are where they usually are.
+/// Feature::cooperative_matrix and the features of the shapes, for 16-bit factors and float32 sums. No driver
+/// reports the layout of a matrix; the self-test checks for NVIDIA's usual layout.
 kernels::Features matrix_features(const PhysicalDevice& device) {
     using kernels::Feature;
     kernels::Features features;

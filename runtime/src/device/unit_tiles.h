@@ -8,7 +8,7 @@ namespace rekindle::runtime {
 /// The rows x columns of a tile.
 enum class UnitTileSize { of_64, of_128, of_128x192 };
 
-/// The tile for a device of these capabilities. `shape`: one of matrix_shapes. Nothing if there is no such
+/// The tile for a device with these capabilities. `shape`: one of matrix_shapes. Empty if there is no such
 /// kernel.
 std::optional<UnitTile> tile_of(const MatrixShape& shape, UnitFactor factor, UnitTileSize size,
                                 const Capabilities& can);

@@ -52,7 +52,7 @@ class PipelineStore {
     /// whether all have ended. Later requests are compiled by complete().
     bool stop_compiling(std::chrono::steady_clock::time_point until) noexcept;
     std::vector<PipelineStatistic> statistics(const Pipeline& pipeline) const;
-    /// Writes the driver's cache if it has grown since it was last written. Never throws: failures are
+    /// Writes the driver's cache to disk if it has grown since the last write. Never throws: failures are
     /// logged.
     void save() noexcept;
 

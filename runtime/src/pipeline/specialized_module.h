@@ -1,5 +1,5 @@
 #pragma once
-/// Reduces a SPIR-V module to what one pipeline needs.
+/// Reduces a SPIR-V module to the code that one pipeline needs.
 
 #include <rekindle/kernels/kernel.h>
 

@@ -18,19 +18,19 @@ struct UnitTile {
     /// Its parameters are ProductUnitsParameters, also for bfloat16.
     const kernels::Kernel* kernel = nullptr;
     std::uint32_t rows = 0, columns = 0;
-    std::uint32_t depth = 0; ///< of a slice; parts of k are multiples of it
+    std::uint32_t depth = 0; ///< of a slice; splits of k are multiples of it
     kernels::ProductUnitsConstants
-        constants{}; ///< those that depend on the tile; the product sets the others
+        constants{}; ///< only those that depend on the tile are set; the caller sets the others
 };
 
-/// How much a launch computes.
+/// The size of a product.
 struct UnitProduct {
     std::uint64_t rows = 0, columns = 0, batch = 1;
 };
 
-/// The tile for this product in the first of matrix_shapes that the device has and that passed its
-/// self-test: the largest of which there are enough to keep the device busy. Nothing if the device has no
-/// such units. Thread-safe.
+/// The largest tile that still gives the device enough workgroups for this product, in the first of
+/// matrix_shapes that the device has and that passed its self-test. Empty if the device has no such units.
+/// Thread-safe.
 std::optional<UnitTile> unit_tile(const Device& device, UnitFactor factor, const UnitProduct& product);
 /// Every tile that the device can run in that shape. Thread-safe.
 std::vector<UnitTile> unit_tiles(const Device& device, UnitFactor factor);

@@ -13,7 +13,7 @@ class Device;
 
 struct SelfTestRow {
     std::string name; ///< "subgroup sum, size 32"
-    /// absent: the device does not have the property that the row looks for, which is no mistake.
+    /// absent: the device lacks the property that the row checks for; this is not a failure.
     enum class Outcome { passed, failed, unsupported, absent } outcome{};
     std::string detail; ///< what was expected and found, or why it was not run
     /// Disabled when the row fails or the property is absent; empty: the device is refused.

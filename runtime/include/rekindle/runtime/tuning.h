@@ -1,5 +1,5 @@
 #pragma once
-/// Choosing between ways to compute the same thing by measuring them, and remembering the choice.
+/// Chooses among ways to compute the same thing by measurement, and stores the choice.
 
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>
@@ -19,7 +19,7 @@ struct Candidate {
     std::string name; ///< under which the choice is stored; one line, no tab
     /// Queues the work. May throw Unsupported: the candidate is then left out.
     std::function<void()> queue;
-    /// Waits for what `queue` has queued and says whether the result is right.
+    /// Waits for the queued work; returns whether its result is right.
     std::function<bool()> is_right;
 };
 
@@ -38,8 +38,8 @@ Choice fastest(std::span<const Candidate> candidates, const std::function<double
 /// take `at_least` seconds together.
 double device_seconds(Stream& stream, const std::function<void()>& queue, double at_least = 1e-3);
 
-/// The names of chosen candidates by the key of what they compute, in a file for each device and driver
-/// build. Thread-safe. Several processes may share the file: the last one that writes wins.
+/// The names of the chosen candidates, by a key that identifies the computation, in one file per device and
+/// driver build. Thread-safe. Several processes may share the file: the last one that writes wins.
 class TuningStore {
   public:
     /// In `folder`/tuning. Reads the file. An empty folder: nothing is stored.
