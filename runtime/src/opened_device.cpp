@@ -3,6 +3,7 @@
 #include "memory/allocator.h"
 #include "pipeline/cache_folder.h"
 #include "self_test/self_test.h"
+#include "stream/promise.h"
 #include "stream/synchronizations.h"
 
 #include <exception>
@@ -101,6 +102,11 @@ std::unique_ptr<Stream> OpenedDevice::make_stream(StreamQueue queue) {
 std::unique_ptr<Stream> OpenedDevice::make_stream(const StreamOptions& options) {
     require_running();
     return runtime::make_stream({*vulkan_, *pipelines_, allocator(), profiler()}, options);
+}
+
+std::unique_ptr<Promise> OpenedDevice::make_promise() {
+    require_running();
+    return runtime::make_promise(*vulkan_);
 }
 
 KernelProfiler& OpenedDevice::profiler() {

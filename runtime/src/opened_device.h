@@ -45,6 +45,7 @@ class OpenedDevice final : public Device, private SettledAtExit {
     void save_pipeline_cache() override;
     DeviceAllocator& allocator() override; ///< throws Unsupported on a compile-only device
     std::unique_ptr<Stream> make_stream(StreamQueue queue = StreamQueue::main) override;
+    std::unique_ptr<Promise> make_promise() override;
     /// With other options than the defaults, for tests.
     std::unique_ptr<Stream> make_stream(const StreamOptions& options);
     KernelProfiler& profiler() override;

@@ -1,5 +1,6 @@
 #include "allocator.h"
 
+#include <atomic>
 #include <c10/core/Allocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/COW.h>
@@ -15,13 +16,17 @@ namespace {
 
 using c10::CachingDeviceAllocator::DeviceStats;
 
-/// The context that a tensor's storage owns.
+/// The context that the storages of some memory own together.
 struct Allocation {
+    explicit Allocation(runtime::Buffer of) : buffer(std::move(of)) {}
     runtime::Buffer buffer;
+    std::atomic<std::uint32_t> owners{1};
 };
 
 void release(void* context) {
-    std::unique_ptr<Allocation>(static_cast<Allocation*>(context));
+    auto* const allocation = static_cast<Allocation*>(context);
+    if (allocation->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        std::unique_ptr<Allocation>(allocation).reset();
 }
 
 /// Allocations that deferred copies share, by address.
@@ -53,7 +58,7 @@ class SharedAllocations {
 };
 
 void release_shared(void* address) {
-    SharedAllocations::instance().take(address);
+    release(SharedAllocations::instance().take(address).release());
 }
 
 /// Null for memory from another allocator.
@@ -160,6 +165,14 @@ c10::DataPtr storage_of(runtime::Buffer buffer, DeviceIndex index) {
     auto made = std::make_unique<Allocation>(std::move(buffer));
     void* const data = reinterpret_cast<void*>(made->buffer.pointer().address);
     return {data, made.release(), &release, c10::Device(c10::kPrivateUse1, index)};
+}
+
+c10::DataPtr another_owner(const c10::DataPtr& memory) {
+    Allocation* const allocation = allocation_of(memory);
+    if (allocation == nullptr)
+        return {};
+    allocation->owners.fetch_add(1, std::memory_order_relaxed);
+    return {memory.get(), allocation, &release, memory.device()};
 }
 
 void make_shareable(c10::StorageImpl& storage) {

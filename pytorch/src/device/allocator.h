@@ -17,6 +17,10 @@ c10::DeviceAllocator& device_allocator();
 /// The data pointer of a storage whose bytes are the block's; owns the block.
 c10::DataPtr storage_of(runtime::Buffer buffer, DeviceIndex index);
 
+/// A further owner of memory that a storage owns: the memory stays, even if the storage is resized. Null for
+/// memory from another allocator.
+c10::DataPtr another_owner(const c10::DataPtr& memory);
+
 /// Prepares memory of this allocator for deferred copies (torch._lazy_clone): PyTorch's copy-on-write accepts
 /// only memory that is released by its address.
 void make_shareable(c10::StorageImpl& storage);

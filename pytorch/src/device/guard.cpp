@@ -2,6 +2,7 @@
 #include "devices.h"
 #include "dtypes.h"
 #include "index_report.h"
+#include "promised.h"
 
 #include <c10/core/DeviceCapability.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -52,8 +53,12 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     void* getStreamNativeHandle(const c10::Stream id) const override { return &rvk::stream(id); }
     bool queryStream(const c10::Stream& id) const override { return rvk::stream(id).record().done(); }
     void synchronizeStream(const c10::Stream& id) const override {
-        rvk::stream(id).synchronize();
+        {
+            const WithoutPythonLock unlocked;
+            rvk::stream(id).synchronize();
+        }
         check_index_report(id.device_index());
+        check_failed_promise();
     }
     void synchronizeDevice(const DeviceIndex index) const override { rvk::synchronize(index); }
 
@@ -61,7 +66,8 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
                 const c10::EventFlag flag) const override {
         auto made = std::make_unique<RecordedEvent>();
         made->timing = flag == c10::EventFlag::BACKEND_DEFAULT;
-        made->event = rvk::stream(id).record(made->timing);
+        const runtime::Event* const promised = RecordsPromised::of_this_thread();
+        made->event = promised ? *promised : rvk::stream(id).record(made->timing);
         destroyEvent(*event, id.device_index());
         *event = made.release();
     }
@@ -73,8 +79,13 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
         return !event || static_cast<RecordedEvent*>(event)->event.done();
     }
     void synchronizeEvent(void* event) const override {
-        if (event)
+        if (!event)
+            return;
+        {
+            const WithoutPythonLock unlocked;
             static_cast<RecordedEvent*>(event)->event.wait();
+        }
+        check_failed_promise();
     }
     void destroyEvent(void* event, const DeviceIndex) const noexcept override {
         std::unique_ptr<RecordedEvent>(static_cast<RecordedEvent*>(event));
@@ -84,7 +95,10 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
         const auto* const b = static_cast<RecordedEvent*>(later);
         TORCH_CHECK(a && b, "Both events must be recorded before elapsed_time() is called.");
         TORCH_CHECK(a->timing && b->timing, "Both events must be created with enable_timing=True.");
-        b->event.wait();
+        {
+            const WithoutPythonLock unlocked;
+            b->event.wait();
+        }
         return b->event.seconds_since(a->event) * 1e3;
     }
     void recordDataPtrOnStream(const c10::DataPtr& memory, const c10::Stream& stream) const override {

@@ -1,5 +1,7 @@
 #include "index_report.h"
 
+#include "promised.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -157,8 +159,12 @@ void synchronize(DeviceIndex index) {
     index_of(c10::Device(c10::kPrivateUse1, index));
     if (!is_open(index))
         return;
-    device(index).synchronize();
+    {
+        const WithoutPythonLock unlocked;
+        device(index).synchronize();
+    }
     check_index_report(index);
+    check_failed_promise();
 }
 
 } // namespace rvk

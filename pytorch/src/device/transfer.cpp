@@ -8,6 +8,7 @@
 #include "index_report.h"
 #include "operator_scope.h"
 #include "pinned.h"
+#include "promised.h"
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
@@ -47,8 +48,10 @@ void upload(const at::Tensor& to, const at::Tensor& host, bool non_blocking) {
         return;
     }
     queue.copy(target, pinned, host.nbytes());
-    if (!non_blocking)
+    if (!non_blocking) {
+        const WithoutPythonLock unlocked;
         queue.synchronize(); // the caller may change the host tensor afterwards
+    }
 }
 
 void download(const at::Tensor& host, const at::Tensor& from, bool non_blocking) {
@@ -58,15 +61,17 @@ void download(const at::Tensor& host, const at::Tensor& from, bool non_blocking)
     const auto source = device_pointer(from.const_data_ptr());
     const auto pinned = pinned_device_pointer(index, host.const_data_ptr(), host.nbytes());
     if (!pinned) {
+        const WithoutPythonLock unlocked;
         queue.download({static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()}, source);
-        check_index_report(index);
-        return;
-    }
-    queue.copy(pinned, source, from.nbytes());
-    if (!non_blocking) {
+    } else {
+        queue.copy(pinned, source, from.nbytes());
+        if (non_blocking)
+            return;
+        const WithoutPythonLock unlocked;
         queue.synchronize();
-        check_index_report(index);
     }
+    check_index_report(index);
+    check_failed_promise();
 }
 
 void host_to_device(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {

@@ -1,8 +1,8 @@
 """Runs a process group's operations on rvk tensors: one thread for collectives, in order, and one for send and receive.
 
 A call queues the operation and returns at once. The operation starts after the work that was on the caller's stream at
-that time. Its future is completed when the last upload has been queued: wait() blocks the host until then, and makes the
-caller's stream wait for the upload itself.
+that time. wait() makes the caller's stream wait for the operation and returns at once, too: work that is queued behind it
+is held back until the thread has queued the last upload. So the host runs ahead of the collectives, by at most a few dozen.
 """
 
 import collections
@@ -23,10 +23,7 @@ from .one_host import OneHost, Operation
 from .staging import Staging
 
 _MOST_WAITING = 256  # sends and receives in flight at the same time
-
-
-def _devices(tensors):
-    return sorted({tensor.device for tensor in tensors}, key=str)
+_AHEAD = 64  # collectives that may be queued before the first of them is done
 
 
 @contextlib.contextmanager
@@ -43,26 +40,23 @@ def _profiled(name, tensors):
 
 
 class _Job:
-    """An operation for a thread of the group, and the future that it completes. Errors of a send or receive say what it
-    was and who the peer is."""
+    """An operation for a thread of the group, and the Work that it ends. Errors of a send or receive say what it was and who
+    the peer is."""
 
-    def __init__(self, function, tensors, device, what="", peer=None):
+    def __init__(self, function, tensors, device, memory=None, what="", peer=None):
         self.function = function
         self.what, self.peer = what, peer
-        self.tensors = tensors
+        self.memory = tensors if memory is None else memory
         self.device = device
-        self.future = torch.futures.Future(devices=_devices(tensors) or [device])
+        self.work = torch.ops.rvk.promised_work(tensors, device, -1)
         self.ready = torch.accelerator.current_stream(device).record_event()
 
-    def work(self):
-        return torch.ops.rvk.work(self.future, self.tensors, -1)
-
     def finish(self):
-        """Completes the future. The current stream must be the one with the last copies."""
-        self.future.set_result(list(self.tensors))
+        """The operation is queued. The current stream must be the one with the last copies."""
+        torch.ops.rvk.keep_work(self.work)
 
     def fail(self, sentence):
-        torch.ops.rvk.fail_future(self.future, sentence)
+        torch.ops.rvk.fail_work(self.work, sentence)
 
 
 class _Thread:
@@ -83,6 +77,7 @@ class _Thread:
 
     def _loop(self):
         compute_alone()
+        torch.ops.rvk.keep_promises()
         with torch.no_grad():
             while (job := self._jobs.get()) is not None:
                 self._run(job)
@@ -98,11 +93,13 @@ class Group:
         self._directory = links.Directory(self._store, self.rank, self.size)
         self._transport = None
         self._staging = {}
+        self._copies = {}  # the stream of sends and receives, by device
         self._failure = None
         self._threads = {}
         self._waiting = None
         self._to_itself = collections.defaultdict(queue.SimpleQueue)  # by tag
         self._lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(_AHEAD)
 
     def name_of(self, rank):
         """Returns the global rank of a rank of this group, for messages."""
@@ -113,9 +110,11 @@ class Group:
 
     # collectives
 
-    def start(self, what, milliseconds, tensors, run, device=None):
-        """Queues run(transport, operation, staging), which reads and writes the tensors. Returns c10d's Work as a script
-        object."""
+    def start(self, what, milliseconds, tensors, run, device=None, memory=None):
+        """Queues run(transport, operation, staging), which reads and writes the tensors, or `memory`, their aliases. Returns
+        c10d's Work as a script object."""
+        if self._failure:
+            raise dist.DistBackendError(self._failure)
         device = device or tensors[0].device
         timeout = self.seconds(milliseconds)
 
@@ -123,15 +122,17 @@ class Group:
             self._prepare(timeout)
             run(self._transport, Operation(what, timeout), self._staging_of(device))
 
+        self._room.acquire()
         with _profiled(what.split()[0], tensors):
-            return self._put("collectives", self._run_collective, _Job(function, tensors, device))
+            job = _Job(function, tensors, device, memory)
+            return self._put("collectives", self._run_collective, job)
 
     def _put(self, name, run, job):
         with self._lock:
             if name not in self._threads:
                 self._threads[name] = _Thread(f"rvk {name}", run)
         self._threads[name].put(job)
-        return job.work()
+        return job.work
 
     def _prepare(self, timeout):
         """Connects the ranks, before the first operation."""
@@ -149,17 +150,23 @@ class Group:
         return self._staging[device]
 
     def _run_collective(self, job):
+        try:
+            self._run_or_fail(job)
+        finally:
+            self._room.release()
+
+    def _run_or_fail(self, job):
         if self._failure:
             job.fail(self._failure)
             return
         try:
             with self._staging_of(job.device) as staging:
                 staging.stream.wait_event(job.ready)
-                for tensor in job.tensors:
+                for tensor in job.memory:
                     tensor.record_stream(staging.stream)
                 job.function(job)
                 job.finish()
-        except BaseException as problem:  # raised in the thread that waits for the future
+        except BaseException as problem:  # raised in the thread that waits for the work
             self._failure = str(problem) if isinstance(problem, PeerFailed) else f"{type(problem).__name__}: {problem}"
             if self._transport is not None:
                 self._transport.fail(self._failure)
@@ -168,9 +175,11 @@ class Group:
     # send and receive
 
     def send(self, tensor, to, tag):
+        tensor = torch.ops.rvk.alias_memory(tensor)
+
         def function(job):
-            job.ready.synchronize()
-            host = tensor.cpu()
+            with self._copying(job):
+                host = tensor.cpu()
             if to == self.rank:
                 self._to_itself[tag].put(host)
                 return lambda: None, lambda: None
@@ -179,6 +188,8 @@ class Group:
         return self._exchange(function, tensor, f"send to rank {self.name_of(to)}", to)
 
     def receive(self, tensor, source, tag):
+        tensor = torch.ops.rvk.alias_memory(tensor)
+
         def function(job):
             host = torch.empty(tensor.shape, dtype=tensor.dtype)
             if source == self.rank:
@@ -200,20 +211,30 @@ class Group:
         work = self._gloo.recv_anysource([host], tag)
         work.wait()
         tensor.copy_(host)
-        job = _Job(None, [tensor], tensor.device)
-        job.finish()
-        return torch.ops.rvk.work(job.future, job.tensors, work._source_rank())
+        received = torch.ops.rvk.promised_work([tensor], tensor.device, work._source_rank())
+        torch.ops.rvk.keep_work(received)
+        return received
 
     def _exchange(self, function, tensor, what, peer):
         """Sends and receives start in order on one thread, and each is waited for on a thread of a pool."""
-        tensor.record_stream(torch.accelerator.current_stream(tensor.device))
-        return self._put("send and receive", self._run_exchange, _Job(function, [tensor], tensor.device, what, peer))
+        return self._put("send and receive", self._run_exchange, _Job(function, [tensor], tensor.device, what=what, peer=peer))
+
+    @contextlib.contextmanager
+    def _copying(self, job):
+        """Copies on a separate stream: work on the caller's streams may be held back until this job is done. All jobs share
+        the stream, so it must not wait for what may depend on another one."""
+        job.ready.synchronize()
+        with self._lock:
+            if job.device not in self._copies:
+                self._copies[job.device] = torch.Stream(job.device)
+        with torch.rvk.stream(self._copies[job.device]):
+            job.memory[0].record_stream(self._copies[job.device])
+            yield
 
     def _run_exchange(self, job):
         try:
-            with torch.rvk.device(job.device):
-                wait, finish = job.function(job)
-        except RuntimeError as problem:
+            wait, finish = job.function(job)
+        except Exception as problem:
             job.fail(self._sentence_of(problem, job))
             return
         if self._waiting is None:
@@ -222,12 +243,12 @@ class Group:
 
     def _finish_exchange(self, job, wait, finish):
         try:
+            torch.ops.rvk.keep_promises()
             wait()
-            with torch.no_grad(), torch.rvk.device(job.device):
-                torch.accelerator.current_stream(job.device).wait_event(job.ready)
+            with torch.no_grad(), self._copying(job):
                 finish()
                 job.finish()
-        except RuntimeError as problem:
+        except Exception as problem:
             job.fail(self._sentence_of(problem, job))
 
     def _sentence_of(self, problem, job):
@@ -239,9 +260,9 @@ class Group:
         return f"{job.what} failed: {text}"
 
     def close(self):
-        """Ends the threads. Operations that are not complete fail."""
-        for thread in self._threads.values():
-            thread.end(1)
+        """Ends the threads, after the collectives that are queued. Sends and receives that are not complete fail."""
+        for name, thread in self._threads.items():
+            thread.end(self.timeout if name == "collectives" else 1)
         if self._waiting is not None:
             self._waiting.shutdown(wait=False, cancel_futures=True)
         if self._transport is not None:

@@ -56,13 +56,14 @@ def _check_one(name, tensors):
 
 def _start(group, what, timeout, outputs, inputs, run):
     """Queues run(transport, operation, staging, outputs, inputs), which gets the tensors flat."""
+    written, read = ([torch.ops.rvk.alias_memory(each) for each in tensors] for tensors in (outputs, inputs))
 
     def on_thread(transport, operation, staging):
-        targets = _Outputs(outputs)
-        run(transport, operation, staging, targets.flat, [_flat(each) for each in inputs])
+        targets = _Outputs(written)
+        run(transport, operation, staging, targets.flat, [_flat(each) for each in read])
         targets.write_back()
 
-    return group.start(what, timeout, [*outputs, *inputs], on_thread)
+    return group.start(what, timeout, [*outputs, *inputs], on_thread, memory=[*written, *read])
 
 
 def _in_place(name, tensors, group, timeout, method, *arguments, more=""):
@@ -264,7 +265,10 @@ def _split(group, tensor, sizes):
 
 def barrier(tensor, process_group, device_ids, async_op=True, timeout=-1):
     group = _group(process_group)
-    return group.start("barrier", timeout, [tensor], lambda transport, *rest: transport.barrier(*rest))
+    work = group.start("barrier", timeout, [tensor], lambda transport, *rest: transport.barrier(*rest))
+    if not async_op:
+        torch.ops.rvk.await_work(work)
+    return work
 
 
 def send(tensors, process_group, dst, tag):

@@ -26,6 +26,8 @@ class StreamTimeline {
     virtual ~StreamTimeline() = default;
     /// The value that completed() reaches once everything queued so far, submitted or not, has run.
     virtual std::uint64_t queued() const = 0;
+    /// The value that completed() reaches without any further submit.
+    virtual std::uint64_t submitted() const noexcept = 0;
     /// Never decreases; asks the driver, does not wait.
     virtual std::uint64_t completed() const = 0;
     /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
@@ -44,6 +46,8 @@ class StreamTimeline {
     /// Buffers.
     virtual void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                                   std::uint32_t word) = 0;
+    /// Submits what was held back for work that has been submitted meanwhile.
+    virtual void submit_held() = 0;
 };
 
 /// Every Stream of the runtime is one.

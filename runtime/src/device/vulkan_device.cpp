@@ -133,4 +133,15 @@ std::vector<std::shared_ptr<StreamTimeline>> VulkanDevice::timelines() {
     return alive;
 }
 
+void VulkanDevice::submit_held() {
+    // A stream may be held back for another one that comes later in the list, or that another thread submits.
+    std::uint64_t before = 0;
+    do {
+        before = promises_.submits();
+        for (const std::shared_ptr<StreamTimeline>& timeline : timelines())
+            timeline->submit_held();
+    } while (promises_.submits() != before);
+    promises_.keep();
+}
+
 } // namespace rekindle::runtime

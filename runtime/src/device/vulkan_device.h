@@ -4,6 +4,7 @@
 
 #include "device/enabled_features.h"
 #include "device/process_state.h"
+#include "device/promise_board.h"
 #include "device/stream_timeline.h"
 #include "device/vulkan_structure.h"
 
@@ -117,6 +118,11 @@ class VulkanDevice {
     /// before the results of each self-test row are checked; refused_kernel: before each compilation.
     bool inject(TestMode::Fault fault);
 
+    /// What threads that wait for a promise of this device wait on.
+    PromiseBoard& promises() noexcept { return promises_; }
+    /// Call it after a promise was kept: submits what was held back for it, and wakes threads that wait.
+    void submit_held();
+
     // Existing streams, which add themselves.
     void add_timeline(std::weak_ptr<StreamTimeline> timeline);
     /// For the next stream.
@@ -157,6 +163,7 @@ class VulkanDevice {
     std::weak_ptr<const void> owner_;
     std::atomic<std::uint32_t> disabled_features_{0};
 
+    PromiseBoard promises_;
     std::atomic<std::uint32_t> stream_count_{0};
     std::mutex log_mutex_;
     std::mutex timelines_mutex_;

@@ -1,5 +1,6 @@
 /// Returning memory: blocks whose work is done, and segments to the driver.
 
+#include "device/promise_board.h"
 #include "memory/allocator.h"
 #include "memory/poison.h"
 
@@ -15,7 +16,7 @@ bool CachingAllocator::WorkPoint::reached() const {
 
 void CachingAllocator::WorkPoint::wait() const {
     if (const auto alive = stream.lock())
-        alive->wait(value);
+        alive->wait(thread_keeps_promises() ? std::min(value, alive->submitted()) : value);
 }
 
 bool CachingAllocator::Pending::reached() const {

@@ -77,6 +77,7 @@ void Batch::begin(std::uint64_t value) {
     seconds_ = 0;
     bound_ = VK_NULL_HANDLE;
     waits_.clear();
+    sources_.clear();
     touched_.clear();
     samples_.clear();
     stamps_.clear();
@@ -197,6 +198,20 @@ void Batch::wait_for(TimelineWait wait) {
         same->value = std::max(same->value, wait.value);
 }
 
+void Batch::wait_for(std::shared_ptr<EventSource> source, std::uint64_t value) {
+    const auto same =
+        std::find_if(sources_.begin(), sources_.end(), [&](const auto& s) { return s.first == source; });
+    if (same == sources_.end())
+        sources_.emplace_back(std::move(source), value);
+    else
+        same->second = std::max(same->second, value);
+}
+
+bool Batch::can_submit() const noexcept {
+    return std::all_of(sources_.begin(), sources_.end(),
+                       [](const auto& s) { return s.first->submitted_to(s.second); });
+}
+
 void Batch::stamp(std::shared_ptr<Event::State> event) {
     const std::uint32_t query = timestamp();
     stamps_.push_back({std::move(event), query});
@@ -251,6 +266,9 @@ std::string Batch::summary() const {
 }
 
 void Batch::finish() {
+    for (const auto& [source, value] : sources_)
+        if (TimelineWait wait = source->submitted_wait(value); wait.semaphore != VK_NULL_HANDLE)
+            wait_for(std::move(wait));
     // The end of a submit does not by itself make writes visible to the host.
     memory_barrier(true);
     if (queries_ != VK_NULL_HANDLE)
@@ -323,6 +341,7 @@ VkResult Batch::submit_commands2(VkQueue queue, VkSemaphore signal) {
 
 void Batch::retire(std::uint32_t stream) {
     waits_.clear();
+    sources_.clear();
     if (queries_ != VK_NULL_HANDLE) {
         ticks_.resize(used_queries_);
         device_.check(device_.vk().vkGetQueryPoolResults(device_.handle(), queries_, 0, used_queries_,

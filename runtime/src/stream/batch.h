@@ -3,6 +3,7 @@
 
 #include "device/vulkan_device.h"
 #include "pipeline/pipeline.h"
+#include "stream/event.h"
 #include "stream/hazards.h"
 #include "stream/stream_time.h"
 
@@ -12,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -74,13 +76,6 @@ struct Fill {
 struct Barrier {};
 using Operation = std::variant<Dispatch, Copy, Update, Fill, Barrier>;
 
-/// A timeline semaphore's value to wait for; `keep` keeps the semaphore alive.
-struct TimelineWait {
-    VkSemaphore semaphore = VK_NULL_HANDLE;
-    std::uint64_t value = 0;
-    std::shared_ptr<const void> keep;
-};
-
 /// Where an operation comes from.
 struct RecordTag {
     const char* operation = nullptr; ///< Stream::set_operation of the calling thread; null: none
@@ -104,6 +99,10 @@ class Batch {
     void record(const Operation& operation, const RecordTag& tag);
     /// Makes the whole submit wait.
     void wait_for(TimelineWait wait);
+    /// Makes the whole submit wait for what may not be submitted yet.
+    void wait_for(std::shared_ptr<EventSource> source, std::uint64_t value);
+    /// Whether the driver has everything that the submit waits for.
+    bool can_submit() const noexcept;
     /// Notes that the recording uses these ranges; only for touches().
     void touch(std::span<const Access> accesses);
     bool touches(const Access& access) const { return touched_.overlaps(access.begin.address, access.bytes); }
@@ -111,7 +110,7 @@ class Batch {
     void stamp(std::shared_ptr<Event::State> event);
     /// Adds an operation's estimated duration; a sample without a kernel learns nothing.
     void expect(const LaunchTime::Sample& sample);
-    /// Completes the recording.
+    /// Completes the recording. Only if can_submit().
     void finish();
     /// `signal` becomes value() when it is done. The queue's mutex must be held. Throws DeviceLost when the
     /// driver refuses; the commands are lost in that case.
@@ -120,7 +119,9 @@ class Batch {
     void retire(std::uint32_t stream);
 
     std::uint64_t value() const noexcept { return value_; }
-    bool empty() const noexcept { return operations_ == 0 && waits_.empty() && stamps_.empty(); }
+    bool empty() const noexcept {
+        return operations_ == 0 && waits_.empty() && sources_.empty() && stamps_.empty();
+    }
     /// Whether it has room for that many more operations and an event.
     bool room_for(std::size_t more) const;
     double seconds() const noexcept { return seconds_; } ///< estimated
@@ -179,6 +180,7 @@ class Batch {
     double seconds_ = 0;
     VkPipeline bound_ = VK_NULL_HANDLE;
     std::vector<TimelineWait> waits_;
+    std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> sources_;
     AddressRanges touched_;
     std::vector<LaunchTime::Sample> samples_;
     std::vector<Stamp> stamps_;

@@ -6,14 +6,14 @@ namespace rekindle::runtime {
 
 bool Event::done() const {
     require_usable();
-    return !state_ || state_->stream->completed() >= state_->value;
+    return !state_ || state_->source->completed() >= state_->value;
 }
 
 void Event::wait() const {
     if (!state_)
         return;
     ++counted_synchronizations().waits;
-    state_->stream->wait_and_collect(state_->value);
+    state_->source->wait_and_collect(state_->value);
 }
 
 double Event::seconds_since(const Event& earlier) const {
@@ -23,10 +23,10 @@ double Event::seconds_since(const Event& earlier) const {
         if (!event->done())
             throw Error("cannot measure the time between events: an event is not done");
         if (!event->state_->resolved.load(std::memory_order_acquire))
-            event->state_->stream->gather();
+            event->state_->source->gather();
     }
-    VulkanDevice& device = state_->stream->device();
-    if (&device != &earlier.state_->stream->device())
+    VulkanDevice& device = state_->source->device();
+    if (&device != &earlier.state_->source->device())
         throw Error("cannot measure the time between events of different devices");
     // Ticks wrap around at the queue's valid bits; the shorter direction is the right one.
     const std::uint32_t unused = 64 - device.compute_queue().timestamp_bits;

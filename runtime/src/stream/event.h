@@ -1,6 +1,5 @@
 #pragma once
-/// Points in streams, and the interface of a stream for code that waits for such a point. Private to the
-/// library.
+/// Events, and the interface of what reaches them. Private to the library.
 
 #include "device/vulkan_device.h"
 
@@ -10,27 +9,46 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <volk.h>
 
 namespace rekindle::runtime {
 
-/// The stream of an event.
-class EventStream : public StreamTimeline {
+/// A timeline semaphore's value to wait for; `keep` keeps the semaphore alive.
+struct TimelineWait {
+    VkSemaphore semaphore = VK_NULL_HANDLE; ///< null: there is nothing to wait for
+    std::uint64_t value = 0;
+    std::shared_ptr<const void> keep;
+};
+
+/// What reaches an event: a stream, or a promise. Values never decrease. Thread-safe.
+class EventSource {
   public:
+    virtual ~EventSource() = default;
     virtual VulkanDevice& device() const noexcept = 0;
-    /// Reaches a value when completed() does.
-    virtual VkSemaphore semaphore() const noexcept = 0;
-    /// Submits at least everything that `value`, a result of queued(), needs.
+    /// Asks the driver; does not wait.
+    virtual std::uint64_t completed() const = 0;
+    /// Whether the driver has all the work that `value` needs. Takes no lock.
+    virtual bool submitted_to(std::uint64_t value) const noexcept = 0;
+    /// What a submit must wait for to start after `value`. Only once submitted_to(value).
+    virtual TimelineWait submitted_wait(std::uint64_t value) = 0;
+    /// Submits what `value` needs, except what must wait for a promise.
     virtual void flush_to(std::uint64_t value) = 0;
+    /// Waits until submitted_to(value). Throws DeviceLost.
+    virtual void await_submit(std::uint64_t value) = 0;
+    /// Waits until completed() >= value. Throws DeviceLost.
+    virtual void wait(std::uint64_t value) = 0;
+    /// Collects what has completed: times go to events, profiler and estimates.
+    virtual void gather() = 0;
     /// For callers of the runtime: also lets the allocator take back what is no longer in use. Throws
     /// DeviceLost; Error when poison mode has found damage.
     virtual void wait_and_collect(std::uint64_t value) = 0;
 };
 
 struct Event::State {
-    State(std::shared_ptr<EventStream> of, std::uint64_t at) : stream(std::move(of)), value(at) {}
+    State(std::shared_ptr<EventSource> of, std::uint64_t at) : source(std::move(of)), value(at) {}
 
-    const std::shared_ptr<EventStream> stream;
-    const std::uint64_t value; ///< on the stream's timeline
+    const std::shared_ptr<EventSource> source;
+    const std::uint64_t value; ///< on the timeline of the source
     bool timing = false;
     /// In ticks of the queue; valid only if `resolved`.
     std::uint64_t ticks = 0;

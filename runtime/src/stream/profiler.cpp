@@ -93,7 +93,7 @@ ClockPair KernelProfiler::estimated() const {
     for (int attempt = 0; attempt < 5; ++attempt) {
         const std::int64_t before = steady_ns();
         const Event event = stream->record(true);
-        event.state()->stream->wait(event.state()->value);
+        event.state()->source->wait(event.state()->value);
         const std::int64_t after = steady_ns();
         if (attempt > 0 && after - before >= shortest)
             continue;

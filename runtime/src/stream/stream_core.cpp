@@ -88,6 +88,20 @@ std::unique_lock<std::mutex> StreamCore::hold() {
     return lock;
 }
 
+std::unique_lock<std::mutex> StreamCore::hold_with_room() {
+    std::unique_lock lock = hold();
+    while (in_flight_.size() >= options_.submits_in_flight && !open_) {
+        gather_completed();
+        if (in_flight_.size() < options_.submits_in_flight)
+            break;
+        const std::uint64_t value = in_flight_[in_flight_.size() - options_.submits_in_flight]->value();
+        lock.unlock(); // so that other threads can submit what this stream holds back
+        await(value);
+        lock = hold();
+    }
+    return lock;
+}
+
 PreparedKernel& StreamCore::prepared(const Pipeline& pipeline) {
     if (pipeline.number < prepared_.size())
         if (PreparedKernel* const known = prepared_[pipeline.number].get();
@@ -109,7 +123,7 @@ PreparedKernel& StreamCore::prepare(const Pipeline& pipeline) {
 
 void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
                      std::span<const Access> accesses, double expected_seconds) {
-    const auto lock = hold();
+    const auto lock = hold_with_room();
     PreparedKernel& kernel = prepared(pipeline);
     if (groups.x == 0 || groups.y == 0 || groups.z == 0)
         return;
@@ -121,7 +135,7 @@ void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const st
 void StreamCore::put(const Operation& operation, std::span<const Access> accesses) {
     LaunchTime::Sample sample;
     sample.seconds = Batch::seconds_of(operation);
-    const auto lock = hold();
+    const auto lock = hold_with_room();
     place_poison_fills();
     place(operation, accesses, sample);
 }
@@ -130,10 +144,6 @@ Batch& StreamCore::open() {
     if (open_)
         return *open_;
     gather_completed();
-    if (free_.empty() && in_flight_.size() >= options_.submits_in_flight) {
-        await(in_flight_.front()->value());
-        gather_completed();
-    }
     if (free_.empty()) {
         device_->throw_if_lost();
         open_ = std::make_unique<Batch>(*device_, parts_.profiler, queue_, options_);
@@ -277,36 +287,35 @@ void StreamCore::emit_group(Batch& batch, std::deque<Pending>& group) {
 }
 
 void StreamCore::next_submit() {
-    submit_compiled();
-    if (collecting_ || (group_.empty() && waiting_.empty()) || waiting_.size() >= most_waiting) {
+    while (auto batch = take_waiting(false))
+        execute(std::move(batch));
+    if (collecting_ || (group_.empty() && waiting_.empty()) || waiting_.size() >= most_waiting)
         submit();
-        return;
-    }
+    else
+        set_aside();
+}
+
+std::unique_ptr<Batch> StreamCore::take_waiting(bool compile) {
+    if (waiting_.empty() || !waiting_.front().batch->can_submit())
+        return nullptr;
+    auto& [batch, group] = waiting_.front();
+    if (compile)
+        emit_group(*batch, group);
+    else
+        emit_compiled(*batch, group);
+    if (!group.empty())
+        return nullptr;
+    std::unique_ptr<Batch> taken = std::move(batch);
+    waiting_.pop_front();
+    return taken;
+}
+
+void StreamCore::set_aside() {
     do
         place_poison_fills();
     while (!close_for_fills());
     waiting_.push_back({std::move(open_), std::move(group_)});
     group_.clear();
-}
-
-void StreamCore::submit_compiled() {
-    while (!waiting_.empty()) {
-        emit_compiled(*waiting_.front().batch, waiting_.front().group);
-        if (!waiting_.front().group.empty())
-            return;
-        std::unique_ptr<Batch> batch = std::move(waiting_.front().batch);
-        waiting_.pop_front();
-        execute(std::move(batch));
-    }
-}
-
-void StreamCore::submit_waiting() {
-    while (!waiting_.empty()) {
-        Waiting next = std::move(waiting_.front());
-        waiting_.pop_front();
-        emit_group(*next.batch, next.group);
-        execute(std::move(next.batch));
-    }
 }
 
 void StreamCore::separate() {
@@ -342,13 +351,14 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
     return state;
 }
 
-void StreamCore::wait_for(const std::shared_ptr<EventStream>& other, std::uint64_t value) {
+void StreamCore::wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value) {
     device_->throw_if_lost();
     const auto lock = hold();
-    // What was queued before does not need to wait.
-    if (open_ && open_->operations() + group_.size() > 0)
+    // What was queued before does not need to wait. An event may have been recorded after the waits of an
+    // otherwise empty submit; if it waited for a promise, too, that promise could depend on the event.
+    if (open_ && (open_->operations() + group_.size() > 0 || !other->submitted_to(value)))
         submit();
-    open().wait_for({other->semaphore(), value, other});
+    open().wait_for(other, value);
     queued_.store(open_->value(), std::memory_order_release);
     if (upload_queue_ == nullptr || other == lane_)
         return;
@@ -361,10 +371,15 @@ void StreamCore::wait_for(const std::shared_ptr<EventStream>& other, std::uint64
 std::uint64_t StreamCore::last_use(const Access& range) {
     const std::scoped_lock lock(mutex_);
     gather_completed();
-    if ((open_ && open_->touches(range)) ||
-        std::ranges::any_of(waiting_, [&](const Waiting& w) { return w.batch->touches(range); })) {
+    std::uint64_t unsubmitted = 0;
+    if (open_ && open_->touches(range))
+        unsubmitted = open_->value();
+    for (auto w = waiting_.rbegin(); unsubmitted == 0 && w != waiting_.rend(); ++w)
+        if (w->batch->touches(range))
+            unsubmitted = w->batch->value();
+    if (unsubmitted > 0) {
         submit();
-        return submitted();
+        return unsubmitted;
     }
     for (auto batch = in_flight_.rbegin(); batch != in_flight_.rend(); ++batch)
         if ((*batch)->touches(range))
@@ -377,7 +392,7 @@ std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
         return nullptr;
     const std::scoped_lock one_upload(lane_mutex_);
     const std::uint64_t used = last_use(target);
-    std::vector<std::pair<std::shared_ptr<EventStream>, std::uint64_t>> waits;
+    std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> waits;
     {
         const std::scoped_lock lock(mutex_);
         if (!lane_) {
@@ -407,22 +422,36 @@ void StreamCore::flush_to(std::uint64_t value) {
     device_->throw_if_lost();
     const auto lock = hold();
     submit();
-    // In poison mode, a value may have been promised for which nothing was recorded.
-    while (submitted() < value) {
+    // In poison mode, fills may have reserved a value for which nothing was recorded.
+    while (submitted() + waiting_.size() < value) {
         open();
-        execute(std::exchange(open_, nullptr));
+        if (waiting_.empty())
+            execute(std::exchange(open_, nullptr));
+        else
+            set_aside();
     }
 }
 
 void StreamCore::submit() {
-    submit_waiting();
+    while (auto batch = take_waiting(true))
+        execute(std::move(batch));
     do {
         place_poison_fills();
         if (!open_ || (open_->empty() && group_.empty()))
             return;
+        if (!waiting_.empty() || !open_->can_submit()) {
+            set_aside();
+            return;
+        }
         emit_group(*open_, group_);
     } while (!close_for_fills());
     execute(std::exchange(open_, nullptr));
+}
+
+void StreamCore::submit_held() {
+    const std::scoped_lock lock(mutex_);
+    while (auto batch = take_waiting(true))
+        execute(std::move(batch));
 }
 
 bool StreamCore::close_for_fills() {
@@ -436,10 +465,6 @@ bool StreamCore::close_for_fills() {
 void StreamCore::execute(std::unique_ptr<Batch> batch) {
     batch->finish();
     inject_faults(*batch);
-    if (in_flight_.size() >= options_.submits_in_flight) { // several were waiting
-        await(in_flight_.front()->value());
-        gather_completed();
-    }
     const std::uint64_t value = batch->value();
     {
         const std::scoped_lock lock(fills_mutex_);
@@ -453,6 +478,7 @@ void StreamCore::execute(std::unique_ptr<Batch> batch) {
     batch->submit(queue_.handle, timeline_);
     in_flight_.push_back(std::move(batch));
     submitted_.store(value, std::memory_order_release);
+    device_->promises().count_submit();
     if (alone)
         await(value);
 }
@@ -477,8 +503,22 @@ void StreamCore::gather_completed() {
 void StreamCore::wait(std::uint64_t value) {
     device_->throw_if_lost();
     flush_to(value);
+    await_submit(value);
     await(value);
     gather();
+}
+
+void StreamCore::await_submit(std::uint64_t value) {
+    while (submitted() < value) {
+        const std::uint64_t kept = device_->promises().kept();
+        {
+            const auto lock = hold();
+            submit();
+        }
+        if (submitted() < value)
+            device_->promises().wait(kept);
+        device_->throw_if_lost();
+    }
 }
 
 void StreamCore::wait_and_collect(std::uint64_t value) {

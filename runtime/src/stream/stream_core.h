@@ -28,7 +28,9 @@ struct StreamParts {
 };
 
 /// Belongs to a stream and to its events. Thread-safe: every member locks by itself.
-class StreamCore final : public EventStream, public std::enable_shared_from_this<StreamCore> {
+class StreamCore final : public StreamTimeline,
+                         public EventSource,
+                         public std::enable_shared_from_this<StreamCore> {
   public:
     StreamCore(const StreamParts& parts, Queue& queue, const StreamOptions& options);
     ~StreamCore() override;
@@ -43,6 +45,8 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     PipelineStore& pipelines() const noexcept { return parts_.pipelines; }
     std::uint32_t number() const noexcept { return number_; }
     const StreamOptions& options() const noexcept { return options_; }
+    /// Test modes in which a barrier may end a submit, which therefore cannot be held back.
+    bool submits_at_barriers() const noexcept { return collecting_; }
 
     /// Queues one dispatch. accesses: without poison bits. Throws Error when the pipeline belongs to another
     /// device.
@@ -51,18 +55,19 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     /// Queues one operation of another kind. accesses: without poison bits.
     void put(const Operation& operation, std::span<const Access> accesses);
     std::shared_ptr<Event::State> record(bool timing);
-    /// Later operations start after `value` of the other stream, which it must have submitted.
-    void wait_for(const std::shared_ptr<EventStream>& other, std::uint64_t value);
+    /// Later operations start after `value` of the other source. If that is not submitted yet, they are held
+    /// back on the host.
+    void wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value);
     /// The stream that this one's uploads to that range go through, ready to wait for what they need; null:
     /// uploads are work of this stream. After the upload this stream waits for it.
     std::shared_ptr<StreamCore> upload_lane(const Access& target);
-    /// The value after the last operation that used a byte of the range, submitted now; 0: no unfinished
-    /// operation did. Only for streams that have an upload lane.
+    /// The value after the last operation that used a byte of the range, submitted now unless it is held
+    /// back; 0: no unfinished operation did. Only for streams that have an upload lane.
     std::uint64_t last_use(const Access& range);
-    /// Submits what has been recorded.
+    /// Submits what has been recorded, except what is held back.
     void flush();
     /// The last value given to the driver.
-    std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+    std::uint64_t submitted() const noexcept override { return submitted_.load(std::memory_order_acquire); }
     /// Number of barriers recorded so far.
     std::uint64_t barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
     /// No more operations will come; waits for those that are queued. Never throws: failures are logged.
@@ -76,11 +81,16 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     bool settle(std::chrono::steady_clock::time_point until) noexcept override;
     void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                           std::uint32_t word) override;
+    void submit_held() override;
 
-    // EventStream
+    // EventSource
     VulkanDevice& device() const noexcept override { return *device_; }
-    VkSemaphore semaphore() const noexcept override { return timeline_; }
+    bool submitted_to(std::uint64_t value) const noexcept override { return submitted() >= value; }
+    TimelineWait submitted_wait(std::uint64_t value) override {
+        return {timeline_, value, shared_from_this()};
+    }
     void flush_to(std::uint64_t value) override;
+    void await_submit(std::uint64_t value) override;
     void wait_and_collect(std::uint64_t value) override;
 
     /// Ends injected hangs, so that the device can be closed.
@@ -93,8 +103,8 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
         std::vector<std::byte> data;
         RecordTag tag;
     };
-    /// A full submit with operations that wait for the compiler. Meanwhile the host records the next submit,
-    /// which requests further pipelines.
+    /// A submit that waits on the host: for the compiler, or for what it has to follow to be submitted.
+    /// Meanwhile the host records the next one.
     struct Waiting {
         std::unique_ptr<Batch> batch;
         std::deque<Pending> group;
@@ -103,6 +113,8 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
 
     /// Locks mutex_. Throws Error when the process is exiting, which may have started while this waited.
     std::unique_lock<std::mutex> hold();
+    /// The same, after the device has completed enough for one more submit.
+    std::unique_lock<std::mutex> hold_with_room();
 
     // All with mutex_ held.
     PreparedKernel& prepared(const Pipeline& pipeline);
@@ -123,14 +135,16 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     void emit_group(Batch& batch, std::deque<Pending>& group);
     /// Called when the open submit is full: submits it, or sets it aside to wait for the compiler.
     void next_submit();
-    /// Submits the waiting submits at the front whose pipelines are all compiled.
-    void submit_compiled();
-    /// Submits all waiting submits, waiting for their pipelines.
-    void submit_waiting();
+    /// Takes the first waiting submit, if all that it follows is submitted and, unless `compile`, its
+    /// pipelines are compiled; otherwise null. With `compile`, it waits for the pipelines.
+    std::unique_ptr<Batch> take_waiting(bool compile);
+    /// Moves the open submit behind those that wait.
+    void set_aside();
     /// Submits if the device is idle and enough is recorded.
     void submit_for_idle_device();
     RecordTag tag_of(const Operation& operation, std::span<const Access> accesses) const;
     void separate();
+    /// Submits everything, waiting for pipelines, except what is held back.
     void submit();
     /// From now on, fills go to the next submit; false: some have arrived for this one.
     bool close_for_fills();
@@ -158,7 +172,7 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     std::vector<std::unique_ptr<PreparedKernel>> prepared_; ///< by pipeline number; null: not launched here
     HazardTracker hazards_;
     std::unique_ptr<Batch> open_;
-    std::deque<Waiting> waiting_; ///< full submits in order, all before open_
+    std::deque<Waiting> waiting_; ///< in order, all before open_
     std::deque<std::unique_ptr<Batch>> in_flight_;
     std::vector<std::unique_ptr<Batch>> free_;
     std::deque<Pending> group_; ///< of open_
@@ -183,7 +197,7 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     std::mutex lane_mutex_;            ///< one upload at a time determines what the lane waits for
     std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
     /// What this stream has waited for since the lane's last upload; the lane has to wait for it too.
-    std::vector<std::pair<std::shared_ptr<EventStream>, std::uint64_t>> inherited_;
+    std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> inherited_;
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1
     bool gate_open_ = false;

@@ -251,7 +251,7 @@ void VulkanStream::wait(const Event& event) {
     device_.throw_if_lost();
     if (!event.state())
         return;
-    const std::shared_ptr<EventStream>& other = event.state()->stream;
+    const std::shared_ptr<EventSource>& other = event.state()->source;
     if (other == core_)
         return;
     // Devices cannot wait for each other's semaphores.
@@ -261,6 +261,8 @@ void VulkanStream::wait(const Event& event) {
     }
     // Before this stream's submit, because the two may share a queue.
     other->flush_to(event.state()->value);
+    if (core_->submits_at_barriers())
+        other->await_submit(event.state()->value);
     core_->wait_for(other, event.state()->value);
 }
 

@@ -126,16 +126,13 @@ bool StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
 void StreamCore::close() noexcept {
     if (!vulkan_usable()) // its mutex may be held forever
         return;
-    const std::scoped_lock lock(mutex_);
     try {
-        if (!device_->lost()) {
-            submit();
-            await(submitted());
-            gather_completed();
-        }
+        if (!device_->lost())
+            wait(queued());
     } catch (const std::exception& e) {
         device_->log(LogLevel::error, std::string("a stream was closed with failed work: ") + e.what());
     }
+    const std::scoped_lock lock(mutex_);
     if (lane_)
         lane_->close();
     release_hang();

@@ -260,6 +260,33 @@ def asynchronous(report):
         work.wait()
     report("four at once", torch.equal(tensor.cpu(), torch.full((1_000_000,), float(dist.get_world_size()) ** 4)))
     report("is_completed", all(work.is_completed() for work in works))
+    _host_runs_ahead(report)
+    _freed_input(report)
+
+
+def _host_runs_ahead(report):
+    """Rank 0 queues a collective, its wait and work behind it before the other ranks take part."""
+    store, rank = dist.distributed_c10d._get_default_store(), dist.get_rank()
+    tensor = torch.full((1000,), float(rank + 1), device=_device())
+    if rank != 0:
+        store.wait(["queued"])
+    dist.all_reduce(tensor)
+    doubled = tensor * 2
+    if rank == 0:
+        store.set("queued", "")
+    report("the host runs ahead", doubled.unique().tolist() == [dist.get_world_size() * (dist.get_world_size() + 1.0)])
+
+
+def _freed_input(report):
+    """The caller frees the memory of an input after it has queued the collective, and uses it again."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    tensor = torch.full((100_000,), float(rank), device=_device())
+    gathered = torch.empty(size * 100_000, device=_device())
+    dist.all_gather_into_tensor(gathered, tensor)
+    tensor.untyped_storage().resize_(0)
+    others = [torch.full((100_000,), -1.0, device=_device()) for _ in range(4)]
+    expected = torch.arange(float(size)).repeat_interleave(100_000)
+    report("freed input", torch.equal(gathered.cpu(), expected) and all((each == -1).all() for each in others))
     future = dist.all_reduce(tensor.fill_(1), async_op=True).get_future().then(lambda f: f.value()[0] * 2)
     report("future", future.wait().cpu().unique().tolist() == [2.0 * dist.get_world_size()])
 

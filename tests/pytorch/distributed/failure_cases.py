@@ -16,6 +16,17 @@ def _tensor():
     return torch.ones(1000, device=torch.device("rvk", torch.rvk.current_device()))
 
 
+def _read(tensor):
+    """Waits for the tensor: a collective only queues its work, so its error comes with the next wait."""
+    return tensor.cpu()
+
+
+def _all_reduce():
+    tensor = _tensor()
+    dist.all_reduce(tensor)
+    _read(tensor)
+
+
 def _error(function):
     start = time.monotonic()
     try:
@@ -34,19 +45,19 @@ def _as_between_hosts(asked):
 
 def killed(between_hosts):
     _as_between_hosts(between_hosts)
-    dist.all_reduce(_tensor())
+    _all_reduce()
     if dist.get_rank() == VICTIM:
         os.kill(os.getpid(), signal.SIGKILL)
-    return _leave(_error(lambda: dist.all_reduce(_tensor())))
+    return _leave(_error(_all_reduce))
 
 
 def hung(between_hosts):
     _as_between_hosts(between_hosts)
-    dist.all_reduce(_tensor())
+    _all_reduce()
     if dist.get_rank() == VICTIM:
         time.sleep(OUTLIVES)
         return _leave(None)
-    return _leave(_error(lambda: dist.all_reduce(_tensor())))
+    return _leave(_error(_all_reduce))
 
 
 def absent():
@@ -54,7 +65,7 @@ def absent():
     if dist.get_rank() == VICTIM:
         time.sleep(OUTLIVES)
         return _leave(None)
-    return _leave(_error(lambda: dist.all_reduce(_tensor())))
+    return _leave(_error(_all_reduce))
 
 
 def killed_in_backward():
@@ -63,21 +74,36 @@ def killed_in_backward():
     loss = model(_tensor()[:50]).sum()
     if dist.get_rank() == VICTIM:
         os.kill(os.getpid(), signal.SIGKILL)
-    return _leave(_error(loss.backward))
+
+    def backward():
+        loss.backward()
+        _read(next(model.parameters()).grad)
+
+    return _leave(_error(backward))
+
+
+def _receive():
+    tensor = _tensor()
+    dist.recv(tensor, VICTIM)
+    _read(tensor)
 
 
 def killed_sender():
-    dist.all_reduce(_tensor())
+    _all_reduce()
     if dist.get_rank() == VICTIM:
         os.kill(os.getpid(), signal.SIGKILL)
     if dist.get_rank() == 0:
-        return _leave(_error(lambda: dist.recv(_tensor(), VICTIM)))
+        return _leave(_error(_receive))
     return _leave(None)
 
 
 def different_operations():
-    function = (lambda: dist.all_reduce(_tensor())) if dist.get_rank() == 0 else (lambda: dist.broadcast(_tensor(), 0))
-    return _leave(_error(function))
+    def broadcast():
+        tensor = _tensor()
+        dist.broadcast(tensor, 0)
+        _read(tensor)
+
+    return _leave(_error(_all_reduce if dist.get_rank() == 0 else broadcast))
 
 
 def wrong_backend():

@@ -21,6 +21,7 @@ using testing::HasSubstr;
 class FakeStream final : public StreamTimeline {
   public:
     std::uint64_t queued() const override { return queued_; }
+    std::uint64_t submitted() const noexcept override { return queued_ - held_back; }
     std::uint64_t completed() const override { return completed_; }
     void wait(std::uint64_t value) override {
         ++waits;
@@ -34,11 +35,13 @@ class FakeStream final : public StreamTimeline {
         fills.emplace_back(begin, bytes);
         ++queued_;
     }
+    void submit_held() override { held_back = 0; }
     std::uint64_t queue() { return ++queued_; }
     void complete(std::uint64_t value) { completed_ = value; }
     void complete_all() { completed_ = queued_.load(); }
 
     std::atomic<int> waits = 0;
+    std::atomic<std::uint64_t> held_back = 0; ///< of what is queued
     std::vector<std::pair<DevicePointer, std::uint64_t>> fills;
 
   private:
@@ -367,6 +370,25 @@ TEST_F(CachingAllocatorTest, UsesFreeMemoryOfIdleStreamsAsALastResort) {
     b->complete_all();
     allocator->collect();
     EXPECT_EQ(device(1000, a).pointer(), pointer);
+}
+
+TEST_F(CachingAllocatorTest, AThreadThatKeepsPromisesDoesNotWaitForWorkThatIsHeldBack) {
+    driver.capacity = 2 << 20;
+    const auto a = stream(), b = stream();
+    const Buffer x = device(1000, a);
+    Buffer y = device(1000, b);
+    b->queue();
+    b->held_back = 1;
+    y = {};
+    allocator->collect();
+    std::thread keeper([&] {
+        Promise::this_thread_keeps_promises();
+        EXPECT_THROW(device(2 << 20, a), OutOfMemory);
+        EXPECT_LT(b->completed(), b->queued());
+    });
+    keeper.join();
+    EXPECT_THROW(device(2 << 20, a), OutOfMemory);
+    EXPECT_EQ(b->completed(), b->queued()) << "other threads wait";
 }
 
 TEST_F(CachingAllocatorTest, OutOfMemoryReportsTheNumbers) {

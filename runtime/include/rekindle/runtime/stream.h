@@ -58,6 +58,26 @@ class Event {
     std::shared_ptr<State> state_;
 };
 
+/// An event that work queued later will reach. Streams can wait for it at once: what follows Stream::wait is
+/// recorded, held back on the host, and submitted when the promise is kept, so the calling thread goes on.
+/// Waiting on the host (Event::wait, Stream::synchronize, a download) blocks until then. Every promise must
+/// be kept or abandoned; the thread that does so must not wait for work that is held back for it. Made by
+/// Device::make_promise. Thread-safe.
+class Promise {
+  public:
+    /// Abandons the promise if it was not kept.
+    virtual ~Promise() = default;
+    virtual Event event() const = 0;
+    /// event() is done when `reached`, an event of the same device, is. Submits what needs it. Does nothing
+    /// if the promise was kept or abandoned before. Throws Error, DeviceLost.
+    virtual void keep(const Event& reached) = 0;
+    /// event() is done now.
+    virtual void abandon() noexcept = 0;
+    /// The calling thread keeps promises from now on: when memory runs out, its allocations do not wait for
+    /// work that is held back, because it may be held back for this thread's promises.
+    static void this_thread_keeps_promises() noexcept;
+};
+
 /// A small block that the host writes and kernels read: parameters, tables of shapes and pointers. Made by
 /// Stream::transient. Write it, and keep it until the operations that read it are queued; its memory stays
 /// unchanged until they have completed, and it needs no Access. Must not outlive its stream.
@@ -139,8 +159,9 @@ class Stream {
     /// A point after all work queued so far. With timing, seconds_since() works.
     virtual Event record(bool timing = false) = 0;
     /// Later work of this stream starts after the event; for one of another device, the calling thread waits.
+    /// Does not wait for a promise of this device to be kept.
     virtual void wait(const Event& event) = 0;
-    /// Submits what has been recorded.
+    /// Submits what has been recorded, except what is held back for a promise.
     virtual void flush() = 0;
     /// Submits and waits for everything. Throws DeviceLost.
     virtual void synchronize() = 0;
