@@ -260,6 +260,8 @@ def asynchronous(report):
         work.wait()
     report("four at once", torch.equal(tensor.cpu(), torch.full((1_000_000,), float(dist.get_world_size()) ** 4)))
     report("is_completed", all(work.is_completed() for work in works))
+    future = dist.all_reduce(tensor.fill_(1), async_op=True).get_future().then(lambda f: f.value()[0] * 2)
+    report("future", future.wait().cpu().unique().tolist() == [2.0 * dist.get_world_size()])
     _host_runs_ahead(report)
     _freed_input(report)
 
@@ -287,8 +289,6 @@ def _freed_input(report):
     others = [torch.full((100_000,), -1.0, device=_device()) for _ in range(4)]
     expected = torch.arange(float(size)).repeat_interleave(100_000)
     report("freed input", torch.equal(gathered.cpu(), expected) and all((each == -1).all() for each in others))
-    future = dist.all_reduce(tensor.fill_(1), async_op=True).get_future().then(lambda f: f.value()[0] * 2)
-    report("future", future.wait().cpu().unique().tolist() == [2.0 * dist.get_world_size()])
 
 
 def functional(report):
@@ -328,8 +328,10 @@ def in_pieces(report):
 
 def sum_of_one():
     """Returns the error message of a sum."""
+    tensor = torch.ones(3, device=_device())
     try:
-        dist.all_reduce(torch.ones(3, device=_device()))
+        dist.all_reduce(tensor)
+        tensor.cpu()
     except dist.DistBackendError as error:
         return str(error)
     return "no error"
@@ -368,5 +370,6 @@ def different_operations():
     tensor = torch.ones(3, device=_device())
     try:
         dist.all_reduce(tensor) if dist.get_rank() == 0 else dist.broadcast(tensor, 0)
+        tensor.cpu()
     except dist.DistBackendError as error:
         return str(error)
