@@ -45,10 +45,10 @@ struct BacktestOutcome {
     bool raw_labels = false; ///< times are the file's own labels, not instants
     std::size_t first = 0;   ///< the first bar of the judged period
     Costs costs;
-    std::string costs_text;   ///< "ES: 50 USD per point, commission 2.5 USD per contract and fill, …"
-    std::string currency;     ///< of all amounts of money; "" if unknown
-    std::string signals_text; ///< "412 predictions of …"
-    std::size_t chosen_on = 0;   ///< predictions for validation rows, whose loss chose the epoch
+    std::string costs_text;    ///< "ES: 50 USD per point, commission 2.5 USD per contract and fill, …"
+    std::string currency;      ///< of all amounts of money; "" if unknown
+    std::string signals_text;  ///< "412 predictions of …"
+    std::size_t chosen_on = 0; ///< predictions for validation rows, whose loss chose the epoch
     std::vector<std::string> notes;
     std::vector<std::filesystem::path> files; ///< paths that the job wrote
 };
