@@ -99,7 +99,7 @@ struct GeluBackward : at::meta::structured_gelu_backward {
     }
 };
 
-/// The second result, which the CPU saves for the derivative, is empty here.
+/// `buffer`, in which the CPU saves values for the derivative, stays empty on this device.
 std::tuple<at::Tensor&, at::Tensor&> log_sigmoid_out(const at::Tensor& self, at::Tensor& output,
                                                      at::Tensor& buffer) {
     auto iterator = at::TensorIterator::unary_op(output, self);

@@ -29,8 +29,8 @@ using at::TensorList;
 using Scalars = at::ArrayRef<Scalar>;
 using Tensors = std::vector<at::Tensor>;
 
-/// operation(lists), with no scalar, one for all tensors, or one per tensor, in slot `slot`. If the scalar is
-/// an input of the operation, `scalar_inputs` has its bit.
+/// One call: an operation on lists of tensors, with no scalar, one scalar for all tensors, or one per tensor.
+/// The scalar is in slot `slot`; if the operation takes it as an input, `scalar_inputs` has its bit.
 struct ListCall {
     Operation operation;
     std::vector<TensorList> inputs;

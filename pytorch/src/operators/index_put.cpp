@@ -1,5 +1,4 @@
-/// index_put with accumulate. PyTorch's stub for it is named after sorting, and this implementation sorts
-/// too.
+/// Implements index_put with accumulate by sorting the indices. (PyTorch's stub is index_put_with_sort_stub.)
 
 #define AT_PER_OPERATOR_HEADERS // TensorAdvancedIndexingUtils.h includes every operator otherwise
 #include "../dispatch/structured.h"

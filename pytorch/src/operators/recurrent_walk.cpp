@@ -49,7 +49,7 @@ struct Plan {
         const std::int64_t of_pass = kernels::ceil_div(depth / block_depth, parts) + 2;
         return 3 + passes * (of_pass + 1) + items * (parts + 2);
     }
-    /// Steps per launch, few enough for the driver's watchdog on slow devices, which read some 50 GB/s.
+    /// Steps per launch, few enough for the driver's watchdog on slow devices, which read about 50 GB/s.
     std::int64_t steps(const RecurrentSizes& sizes) const {
         constexpr std::int64_t most_bytes = std::int64_t{1} << 32;
         return std::max<std::int64_t>(

@@ -1,5 +1,5 @@
 /// Reads the beginnings of files as vendors document or export them. Checks which columns are recognized, and
-/// when the first bar ends in UTC. All hold the same four minutes; the first lasts from 14:30 to 14:31 UTC
+/// when the first bar ends in UTC. All files contain the same four minutes, the first from 14:30 to 14:31 UTC
 /// (09:30 to 09:31 in New York) on 2024-01-02. The prices are made up.
 
 #include "reading/reading_support.h"

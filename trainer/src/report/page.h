@@ -57,7 +57,7 @@ class Page {
 
 /// Loss and accuracy by epoch; empty without a history.
 std::vector<Chart> training_charts(const ReportData& data);
-/// Outcomes by prediction, and the calibration; each only if there is data for it.
+/// Charts of the outcomes by prediction and of the calibration; each only if there is data for it.
 std::vector<Chart> outcome_charts(const ReportData& data);
 /// One chart of the volume by price for each of the last sessions.
 std::vector<Chart> profile_charts(const ReportData& data);
