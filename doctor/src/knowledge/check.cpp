@@ -239,6 +239,12 @@ class Checker {
         matches(index, "minimum_driver", index.minimum_driver, "\\d+(\\.\\d+){0,2}");
         check_targets(index, index.targets, index.kind);
         words(index, "systems", index.systems, {"linux", "windows"});
+        for (const auto& [key, targets] : {std::pair{"linux_only", &index.linux_only},
+                                           {"untested_linux", &index.untested_linux},
+                                           {"untested_windows", &index.untested_windows}})
+            for (const std::string& target : *targets)
+                if (std::find(index.targets.begin(), index.targets.end(), target) == index.targets.end())
+                    wrong(index, fmt::format("{} names {}, which is not among the targets", key, target));
         std::set<std::string_view> releases;
         for (const WheelIndex::Release& release : index.releases) {
             matches(index, "torch", release.torch, "\\d+\\.\\d+\\.\\d+");

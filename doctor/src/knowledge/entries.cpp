@@ -64,6 +64,9 @@ void read_entry(MappingReader& reader, WheelIndex& index) {
     reader.read("targets", index.targets);
     reader.read("device_packages", index.device_packages);
     reader.read("systems", index.systems);
+    reader.read("linux_only", index.linux_only);
+    reader.read("untested_linux", index.untested_linux);
+    reader.read("untested_windows", index.untested_windows);
     reader.read("files_only", index.files_only);
     reader.read("note", index.note, Need::optional);
     reader.read_items("releases", [&](MappingReader& item) {

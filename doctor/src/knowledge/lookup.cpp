@@ -76,12 +76,26 @@ std::string_view without_short_brand(std::string_view name) {
     return name;
 }
 
+bool contains(const std::vector<std::string>& list, std::string_view item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
+}
+
 } // namespace
 
 const std::vector<std::string>& WheelIndex::targets_of(std::string_view torch) const {
     const auto found = std::find_if(releases.begin(), releases.end(),
                                     [&](const Release& release) { return release.torch == torch; });
     return found == releases.end() || found->targets.empty() ? targets : found->targets;
+}
+
+bool WheelIndex::has_wheels_on(std::string_view system, std::string_view target) const {
+    if (!systems.empty() && !contains(systems, system))
+        return false;
+    return system != "windows" || !contains(linux_only, target);
+}
+
+bool WheelIndex::untested_on(std::string_view system, std::string_view target) const {
+    return contains(system == "windows" ? untested_windows : untested_linux, target);
 }
 
 const GfxTarget* Knowledge::gfx(std::string_view name) const {

@@ -2,6 +2,7 @@
 
 #include <rekindle/base/error.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -132,7 +133,8 @@ void pass_members(Pass& pass, Structure& it) {
         pass_all<T>(pass, it.name, it.vendor, it.pci, it.target, it.memory_gib, it.integrated);
     } else if constexpr (std::is_same_v<T, WheelIndex>) {
         pass_all<T>(pass, it.id, it.kind, it.url, it.rocm, it.cuda, it.minimum_driver, it.needs_kernel,
-                    it.releases, it.targets, it.systems, it.files_only, it.device_packages, it.note);
+                    it.releases, it.targets, it.systems, it.files_only, it.device_packages, it.linux_only,
+                    it.untested_linux, it.untested_windows, it.note);
     } else if constexpr (std::is_same_v<T, WheelIndex::Release>) {
         pass_all<T>(pass, it.torch, it.python, it.targets, it.checked);
     } else if constexpr (std::is_same_v<T, TorchRelease>) {
@@ -232,11 +234,13 @@ class Unpacking {
         const std::uint64_t bits = reader_.number();
         std::memcpy(&number, &bits, sizeof(number));
     }
+    /// Damaged data can claim a million items that are not there, so memory grows with what was read.
     template <class T>
     void value(std::vector<T>& items) {
-        items.resize(reader_.count());
-        for (T& item : items)
-            value(item);
+        const std::size_t count = reader_.count();
+        items.reserve(std::min(count, most_reserved));
+        for (std::size_t i = 0; i < count; ++i)
+            value(items.emplace_back());
     }
     template <class T>
     void value(std::map<std::string, T, std::less<>>& items) {
@@ -249,11 +253,20 @@ class Unpacking {
     void value(T& it) {
         if constexpr (std::is_enum_v<T> || std::is_integral_v<T>)
             it = static_cast<T>(reader_.number());
-        else
+        else if constexpr (std::is_same_v<T, Condition>) {
+            if (++depth_ > deepest_condition)
+                PackReader::damaged();
+            pass_members(*this, it);
+            --depth_;
+        } else
             pass_members(*this, it);
     }
 
+    static constexpr std::size_t most_reserved = 4096;
+    static constexpr std::size_t deepest_condition =
+        64; ///< conditions contain conditions; each level takes stack
     PackReader reader_;
+    std::size_t depth_ = 0;
 };
 
 } // namespace

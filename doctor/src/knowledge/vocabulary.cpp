@@ -6,7 +6,7 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::array<Placeholder, 64> placeholders{{
+constexpr std::array<Placeholder, 66> placeholders{{
     {"apptainer", "apptainer or singularity"},
     {"bytes", "bytes that the process holds"},
     {"card", "folder of the GPU in /sys/class/drm, card1"},
@@ -40,6 +40,8 @@ constexpr std::array<Placeholder, 64> placeholders{{
     {"native_index", "URL of the index with packages for each device"},
     {"native_packages", "what to install there: torch[device-gfx1010], and torchvision and torchaudio if the "
                         "environment has them"},
+    {"native_checked", "when that index was last checked"},
+    {"native_tested", "a sentence: whether AMD tests its wheels for this target and system"},
     {"native_python", "Python that creates the environment"},
     {"opencl_package", "package with an OpenCL driver"},
     {"option", "option of a kernel module, amdgpu.mtype_local"},

@@ -293,6 +293,12 @@ std::string index_section(const WheelIndex& index) {
         page += prose(index.note) + "\n\n";
     if (!index.systems.empty())
         page += fmt::format("Systems: {}.\n\n", fmt::join(index.systems, ", "));
+    for (const auto& [what, targets] :
+         {std::pair{"Only for Linux", &index.linux_only},
+          {"Built for Linux, but not tested by the vendor", &index.untested_linux},
+          {"Built for Windows, but not tested by the vendor", &index.untested_windows}})
+        if (!targets->empty())
+            page += fmt::format("{}: {}.\n\n", what, fmt::join(*targets, " "));
     if (index.files_only)
         page += "A folder of files: use `--find-links`, not `--index-url`.\n\n";
     if (!index.releases.empty())

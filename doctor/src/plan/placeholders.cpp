@@ -2,6 +2,7 @@
 
 #include "facts/versions.h"
 #include "knowledge/vocabulary.h"
+#include "log/host_situation.h"
 #include "plan/distribution.h"
 #include "plan/wheel_choice.h"
 
@@ -17,9 +18,14 @@ namespace {
 
 constexpr std::string_view default_home = "$HOME";
 
+/// The system whose wheels run here: those for Linux run in WSL, too.
+std::string_view wheel_system(const HostView& view) {
+    return system_of(view.facts.system) == "windows" ? "windows" : "linux";
+}
+
 std::string home_of(const HostView& view) {
     const auto& user = view.facts.system.user_name;
-    if (!user)
+    if (!user || wheel_system(view) == "windows")
         return std::string(default_home);
     return *user == "root" ? "/root" : "/home/" + *user;
 }
@@ -68,6 +74,16 @@ void add_wheel(Values& values, const HostView& view, const std::string& prefix,
     values[prefix + "_python"] = same ? interpreter : "python" + choice->python;
 }
 
+/// Whether the vendor of the index says that it tests its wheels for this target and system.
+std::string tested_sentence(const WheelIndex& index, const std::string& gfx, std::string_view system) {
+    const std::string_view name = system == "windows" ? "Windows" : "Linux";
+    if (index.untested_on(system, gfx))
+        return fmt::format(
+            "AMD builds the wheels with code for {} on {} without testing them, so they may fail.", gfx,
+            name);
+    return fmt::format("AMD lists {} on {} as tested.", gfx, name);
+}
+
 /// The first documented image with a torch release that has code for the target in the official wheels too.
 const ContainerImage* image_for(const Knowledge& knowledge, std::string_view gfx) {
     const GfxTarget* target = knowledge.gfx(gfx);
@@ -95,9 +111,12 @@ void add_rocm(Values& values, const HostView& view, const std::string& gfx, cons
               const std::string& version) {
     const Knowledge& knowledge = view.knowledge;
     add_wheel(values, view, "wheel", rocm_wheel(knowledge, gfx, version), interpreter, version);
-    if (const auto native = device_package_wheel(knowledge, gfx)) {
+    const std::string_view system = wheel_system(view);
+    if (const auto native = device_package_wheel(knowledge, gfx, system)) {
         values["native_packages"] = device_packages(view, gfx);
         values["native_index"] = native->index->url;
+        values["native_checked"] = native->index->checked;
+        values["native_tested"] = tested_sentence(*native->index, gfx, system);
         values["native_python"] = interpreter;
     }
     if (const ContainerImage* image = image_for(knowledge, gfx))

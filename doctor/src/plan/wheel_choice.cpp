@@ -66,9 +66,11 @@ std::optional<WheelChoice> rocm_wheel_for_override(const Knowledge& knowledge, c
                   });
 }
 
-std::optional<WheelChoice> device_package_wheel(const Knowledge& knowledge, std::string_view gfx) {
+std::optional<WheelChoice> device_package_wheel(const Knowledge& knowledge, std::string_view gfx,
+                                                std::string_view system) {
     for (const WheelIndex& index : knowledge.indexes)
-        if (index.kind == "rocm" && index.device_packages && knowledge.covers(index.targets, gfx))
+        if (index.kind == "rocm" && index.device_packages && knowledge.covers(index.targets, gfx) &&
+            index.has_wheels_on(system, gfx))
             return WheelChoice{&index, "", ""};
     return std::nullopt;
 }

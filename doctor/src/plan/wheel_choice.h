@@ -25,8 +25,10 @@ std::optional<WheelChoice> rocm_wheel(const Knowledge& knowledge, std::string_vi
 /// override.
 std::optional<WheelChoice> rocm_wheel_for_override(const Knowledge& knowledge, const GfxTarget& target,
                                                    std::string_view pretended, std::string_view python);
-/// An index whose code for `gfx` comes as a separate package (`torch[device-gfx1010]`).
-std::optional<WheelChoice> device_package_wheel(const Knowledge& knowledge, std::string_view gfx);
+/// An index with wheels for `system` ("linux" or "windows") whose code for `gfx` comes as a separate package
+/// (`torch[device-gfx1010]`).
+std::optional<WheelChoice> device_package_wheel(const Knowledge& knowledge, std::string_view gfx,
+                                                std::string_view system);
 /// The newest CUDA wheel with code for `sm` that runs on `driver`; either may be "" for unknown.
 std::optional<WheelChoice> cuda_wheel(const Knowledge& knowledge, std::string_view sm,
                                       std::string_view driver, std::string_view python);

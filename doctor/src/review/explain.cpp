@@ -162,6 +162,14 @@ class Explanation {
                                                        : fmt::format("{}", fmt::join(release.python, ", ")));
         if (!index.targets.empty())
             text += fmt::format("\nCode for: {}.", fmt::join(index.targets, ", "));
+        if (!index.linux_only.empty())
+            text += fmt::format("\nOnly for Linux: {}.", fmt::join(index.linux_only, ", "));
+        if (!index.untested_linux.empty())
+            text += fmt::format("\nBuilt for Linux, but not tested by the vendor: {}.",
+                                fmt::join(index.untested_linux, ", "));
+        if (!index.untested_windows.empty())
+            text += fmt::format("\nBuilt for Windows, but not tested by the vendor: {}.",
+                                fmt::join(index.untested_windows, ", "));
         push(index, index.note.empty() ? text : text + " " + index.note);
     }
 

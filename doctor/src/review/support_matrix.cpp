@@ -35,6 +35,15 @@ std::string warning_against(const GfxTarget& target, const std::vector<std::stri
     return "";
 }
 
+/// "; built for Windows, but not tested by the vendor", or nothing.
+std::string untested_remark(const WheelIndex& index, std::string_view gfx) {
+    const bool on_linux = index.untested_on("linux", gfx), on_windows = index.untested_on("windows", gfx);
+    if (!on_linux && !on_windows)
+        return "";
+    const std::string_view systems = !on_linux ? "Windows" : !on_windows ? "Linux" : "Linux and Windows";
+    return fmt::format("; built for {}, but not tested by the vendor", systems);
+}
+
 MatrixRow row_of(const WheelIndex& index, const WheelIndex::Release& release, std::string_view gfx,
                  const Knowledge& knowledge) {
     MatrixRow row;
@@ -55,8 +64,10 @@ MatrixRow row_of(const WheelIndex& index, const WheelIndex::Release& release, st
         return row;
     const std::vector<std::string>& contained = release.targets.empty() ? index.targets : release.targets;
     row.contains = knowledge.covers(contained, gfx);
+    std::erase_if(row.systems, [&](const std::string& system) { return !index.has_wheels_on(system, gfx); });
     if (row.contains && index.device_packages)
-        row.note = fmt::format("pip install --index-url {} \"torch[device-{}]\"", index.url, gfx);
+        row.note = fmt::format("pip install --index-url {} \"torch[device-{}]\"{}", index.url, gfx,
+                               untested_remark(index, gfx));
     if (row.contains || target == nullptr)
         return row;
     row.by_override = working_override(*target, contained, knowledge);

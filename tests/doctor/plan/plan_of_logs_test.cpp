@@ -77,6 +77,84 @@ TEST(PlanOfWheels, CompanionsOfTheEnvironmentAreInstalledInVersionsThatGoTogethe
         << native;
 }
 
+/// A posted host with Windows and this GPU, or a GeForce where `gfx` is empty.
+Facts windows_host(const std::string& gfx) {
+    Facts facts;
+    facts.origin = "a posted case";
+    facts.system.os_id = {"windows", "constructed"};
+    facts.system.user_name = {"someone", "constructed"};
+    Gpu& gpu = facts.gpus.emplace_back();
+    gpu.address = "0000:03:00.0";
+    gpu.vendor = gfx.empty() ? "nvidia" : "amd";
+    if (gfx.empty())
+        gpu.compute_capability = {"8.6", "constructed"};
+    else
+        gpu.gfx = {gfx, "constructed"};
+    facts.pythons.emplace_back().packages.emplace_back().name = "torchvision";
+    return facts;
+}
+
+std::vector<Step> steps_on_windows(const std::string& gfx, const std::string& remedy) {
+    Finding finding;
+    finding.cause = embedded_knowledge().causes.front().slug;
+    finding.remedies = {remedy};
+    return make_plan(windows_host(gfx), {finding}, embedded_knowledge()).steps;
+}
+
+TEST(PlanOnWindows, AmdsWheelsComeFromTheIndexForWindows) {
+    const WheelIndex& index = *embedded_knowledge().index("therock");
+    for (const char* remedy :
+         {"use-native-wheel", "install-rocm-torch", "install-cuda-torch", "upgrade-torch",
+          "choose-existing-wheel", "rebuild-environment", "update-rocm"}) {
+        const std::vector<Step> steps = steps_on_windows("gfx1100", remedy);
+        ASSERT_EQ(steps.size(), 1U) << remedy;
+        const Step& step = steps.front();
+        EXPECT_EQ(step.id, "use-native-wheel-on-windows") << remedy;
+        EXPECT_EQ(step.commands.back(),
+                  "& \"$HOME/rekindle-env/use-native-wheel-on-windows/Scripts/pip\" install --index-url " +
+                      index.url + " \"torch[device-gfx1100]\" \"torchvision[device-gfx1100]\"");
+        EXPECT_NE(step.verify.find("Scripts/python"), std::string::npos) << step.verify;
+        EXPECT_EQ(step.expect, "64.0");
+        for (const std::string& said :
+             {index.url, index.checked, std::string("AMD lists gfx1100 on Windows as tested"),
+              std::string("have not run these wheels on Windows")})
+            EXPECT_NE(step.changes.find(said), std::string::npos) << said << "\n" << step.changes;
+    }
+}
+
+TEST(PlanOnWindows, TargetsThatAmdDoesNotTestOrBuildThereAreNotPassedOffAsTested) {
+    const std::vector<Step> untested = steps_on_windows("gfx1201", "use-native-wheel");
+    ASSERT_EQ(untested.size(), 1U);
+    EXPECT_NE(untested.front().changes.find("without testing them"), std::string::npos)
+        << untested.front().changes;
+    EXPECT_TRUE(steps_on_windows("gfx942", "use-native-wheel").empty()) << "there are only wheels for Linux";
+    EXPECT_TRUE(steps_on_windows("gfx803", "use-native-wheel").empty()) << "no index has wheels";
+    const std::vector<Step> nvidia = steps_on_windows("", "upgrade-torch");
+    ASSERT_EQ(nvidia.size(), 1U);
+    EXPECT_EQ(nvidia.front().id, "install-cuda-torch");
+}
+
+TEST(PlanOnWindows, ACpuOnlyTorchBesideARadeonLeadsToAmdsWheels) {
+    const LogText log = log_from_text("AssertionError: Torch not compiled with CUDA enabled\n", "posted");
+    Facts facts = windows_host("gfx1100");
+    facts.pythons.front().torch = {"2.6.0+cpu", "constructed"};
+    facts.pythons.front().torch_kind = {"cpu", "constructed"};
+    const std::string commands = plan_text(make_report(facts, {}, &log, embedded_knowledge()));
+    EXPECT_NE(commands.find("\"torch[device-gfx1100]\""), std::string::npos) << commands;
+    EXPECT_EQ(commands.find("whl/cu"), std::string::npos) << commands;
+}
+
+TEST(PlanOfALog, ACpuOnlyTorchBesideACardWithoutOfficialWheelsLeadsToAmdsWheels) {
+    Facts facts = windows_host("gfx1010");
+    facts.system.os_id = {"ubuntu", "constructed"};
+    facts.system.user_name = {};
+    facts.pythons.front().torch_kind = {"cpu", "constructed"};
+    const LogText log = log_from_text("AssertionError: Torch not compiled with CUDA enabled\n", "posted");
+    const std::string commands = plan_text(make_report(facts, {}, &log, embedded_knowledge()));
+    EXPECT_NE(commands.find("use-native-wheel:"), std::string::npos) << commands;
+    EXPECT_NE(commands.find("\"torch[device-gfx1010]\""), std::string::npos) << commands;
+}
+
 TEST(PlanOfALog, AnNvidiaGpuGetsNothingForAmd) {
     const std::string commands = plan_text(report_of(
         "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "

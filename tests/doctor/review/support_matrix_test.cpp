@@ -100,5 +100,18 @@ TEST(VersionPattern, FormsInDocuments) {
     EXPECT_LT(compare_versions("2.9.1", "2.10.0"), 0);
 }
 
+TEST(SupportMatrix, ARowNamesOnlySystemsThatHaveTheTarget) {
+    const auto row_of = [](const std::string& gfx) {
+        const std::vector<MatrixRow> rows = support_matrix(gfx, embedded_knowledge());
+        const auto row = std::find_if(rows.begin(), rows.end(),
+                                      [](const MatrixRow& one) { return one.index == "therock"; });
+        return row == rows.end() ? MatrixRow{} : *row;
+    };
+    EXPECT_EQ(row_of("gfx942").systems, std::vector<std::string>{"linux"});
+    EXPECT_EQ(row_of("gfx1100").systems, (std::vector<std::string>{"linux", "windows"}));
+    EXPECT_EQ(row_of("gfx1100").note.find("not tested"), std::string::npos);
+    EXPECT_NE(row_of("gfx1201").note.find("built for Windows, but not tested"), std::string::npos);
+}
+
 } // namespace
 } // namespace rekindle::doctor

@@ -73,13 +73,21 @@ struct WheelIndex : Entry {
         std::vector<std::string> targets; ///< of this release, where they differ from the index's
         std::string checked;              ///< where it differs from the index's date; ""
     };
-    std::vector<Release> releases;    ///< oldest first
-    std::vector<std::string> systems; ///< "linux", "windows": where its wheels run; empty: not recorded
-    bool files_only = false;          ///< a folder of files, for --find-links, not for --index-url
-    std::vector<std::string> targets; ///< of the newest wheel there
-    bool device_packages = false;     ///< targets are installed as torch[device-gfxNNNN]
+    std::vector<Release> releases;       ///< oldest first
+    std::vector<std::string> systems;    ///< "linux", "windows": where its wheels run; empty: not recorded
+    bool files_only = false;             ///< a folder of files, for --find-links, not for --index-url
+    std::vector<std::string> targets;    ///< of the newest wheel there
+    bool device_packages = false;        ///< targets are installed as torch[device-gfxNNNN]
+    std::vector<std::string> linux_only; ///< targets that the wheels for Windows have no code for
+    std::vector<std::string>
+        untested_linux; ///< targets that are built for Linux but not tested by the vendor
+    std::vector<std::string> untested_windows; ///< the same for Windows
     std::string note;
     const std::vector<std::string>& targets_of(std::string_view torch) const;
+    /// Whether there are wheels for "linux" or "windows" with code for `target`, as far as is recorded.
+    bool has_wheels_on(std::string_view system, std::string_view target) const;
+    /// Whether the vendor builds the wheels for that system and target without testing them.
+    bool untested_on(std::string_view system, std::string_view target) const;
 };
 
 /// A release of torch and the companion packages that go with it.
