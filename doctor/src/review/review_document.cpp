@@ -141,7 +141,12 @@ class SettingContexts {
         if (is_building(block))
             last_build_line_ = block.line;
         SettingContext context{targets_of(mentions, knowledge_),
-                               dockerfile_ || (last_build_line_ && block.line - *last_build_line_ <= 16)};
+                               {},
+                               dockerfile_ || (last_build_line_ && block.line - *last_build_line_ <= 16),
+                               subject_.nvidia && !subject_.amd && subject_.targets.empty()};
+        for (const Mention& mention : mentions)
+            for (const GfxTarget* target : targets_of({mention}, knowledge_))
+                context.named.push_back({mention.at, target});
         if (!context.targets.empty())
             nearest_ = {context.targets, block.line};
         else
@@ -181,6 +186,18 @@ bool is_warning(std::string_view text) {
     return RE2::PartialMatch({text.data(), text.size()}, warning);
 }
 
+/// Whether the text goes on to say that what precedes it should not be done: "… is never needed".
+bool is_dismissal(std::string_view text) {
+    static const RE2 dismissal(
+        R"((?i)^[`"'*)\]]*,? (?:)"
+        R"((is|are|was|were|should|must|has|have|will|would|can|could)\b[^.!?;]{0,20}\b(never|not|no longer|no effect|)"
+        R"(nothing|unnecessary|useless|pointless|harmful|dangerous|unsafe|deprecated|discouraged|avoided|a bad idea|)"
+        R"(a mistake)\b|)"
+        R"((is|are|was|were|should|must|has|have|does|do|did|would|could)(n't| not)\b|)"
+        R"((breaks?|broke|overwrites?|ruins?|damages?|crashe?s?|does nothing)\b))");
+    return RE2::PartialMatch({text.data(), text.size()}, dismissal);
+}
+
 /// Whether the document advises against the command or setting, in the same sentence or in the heading or
 /// paragraph that introduces its block of code.
 bool is_warned_against(const Found& one, const Block& block, const Introduction& introduction) {
@@ -190,7 +207,10 @@ bool is_warned_against(const Found& one, const Block& block, const Introduction&
     const auto place = std::ranges::lower_bound(block.origins, one.begin);
     const std::string_view before =
         std::string_view(block.text).substr(0, static_cast<std::size_t>(place - block.origins.begin()));
-    if (is_warning(before))
+    const auto end = std::lower_bound(place, block.origins.end(), one.end);
+    const std::string_view after =
+        std::string_view(block.text).substr(static_cast<std::size_t>(end - block.origins.begin()));
+    if (is_warning(before) || (!block.code && is_dismissal(after)))
         return true;
     std::string_view words = introduction.paragraph;
     while (!words.empty() && (words.back() == ':' || words.back() == ' '))
@@ -201,8 +221,9 @@ bool is_warned_against(const Found& one, const Block& block, const Introduction&
 
 /// Whether a Dockerfile may do this: in an image, nothing else uses the system's Python or the profile.
 bool is_harmless_in_an_image(const Found& one) {
-    return one.mark.text.find("--break-system-packages") != std::string::npos ||
-           one.mark.text.starts_with("> ");
+    return one.mark.kind == "command" &&
+           (one.mark.text.find("--break-system-packages") != std::string::npos ||
+            one.mark.text.starts_with("> "));
 }
 
 std::vector<Mark> marks_of(std::vector<Found> found) {

@@ -32,6 +32,15 @@ bool has_gpu_prefix(std::string_view name) noexcept {
                        [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+/// Settings that software for NVIDIA's GPUs does not read.
+bool is_for_amd(std::string_view name) noexcept {
+    constexpr std::array<std::string_view, 10> prefixes{"HSA_",    "HIP_",        "HIPBLASLT_", "ROCR_",
+                                                        "ROCM_",   "ROCBLAS_",    "MIOPEN_",    "AMD_",
+                                                        "AMDGPU_", "PYTORCH_HIP_"};
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 /// Constants that are spelled like variables.
 bool is_constant(std::string_view name) noexcept {
     return name.find("_STATUS") != std::string_view::npos || name.ends_with("_VERSION") ||
@@ -78,6 +87,21 @@ Setting setting_at(std::string_view text, std::size_t at, std::size_t name_end) 
     setting.assigned = true;
     setting.value = value_at(text, next, setting.end);
     return setting;
+}
+
+/// The sentence that contains a position: it ends with ". ", "! ", "? " or "; ".
+std::pair<std::size_t, std::size_t> sentence_around(std::string_view text, std::size_t at) {
+    const auto ends_at = [&](std::size_t i) {
+        return std::string_view(".!?;").find(text[i]) != std::string_view::npos && i + 1 < text.size() &&
+               text[i + 1] == ' ';
+    };
+    std::size_t begin = at;
+    while (begin > 0 && !ends_at(begin - 1))
+        --begin;
+    std::size_t end = at;
+    while (end < text.size() && !ends_at(end))
+        ++end;
+    return {begin, end};
 }
 
 std::string sentence(std::string text) {
@@ -136,9 +160,35 @@ std::string names_of(const std::vector<const GfxTarget*>& targets) {
 
 } // namespace
 
+SettingContext SettingContext::at_setting(std::string_view text, std::size_t at,
+                                          std::string_view value) const {
+    const std::string pretended = target_of_override(value);
+    const auto add = [&](std::vector<const GfxTarget*>& list, const GfxTarget* target) {
+        if (target->name != pretended && std::find(list.begin(), list.end(), target) == list.end())
+            list.push_back(target);
+    };
+    const auto [begin, end] = sentence_around(text, at);
+    std::vector<const GfxTarget*> sentence_targets;
+    for (const Named& one : named)
+        if (one.at >= begin && one.at < end)
+            add(sentence_targets, one.target);
+    std::vector<const GfxTarget*> others;
+    for (const GfxTarget* target : targets)
+        add(others, target);
+    SettingContext context = *this;
+    if (!sentence_targets.empty())
+        context.targets = std::move(sentence_targets);
+    else if (!others.empty())
+        context.targets = std::move(others);
+    return context;
+}
+
 Judgment judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
                         const SettingContext& context, const Knowledge& knowledge) {
     const std::string when = variable.effect_when.empty() ? "" : upper_first(variable.effect_when);
+    if (context.only_nvidia && is_for_amd(name))
+        return {Verdict::no_effect, "Only AMD's software reads it; this document is about an NVIDIA GPU.",
+                variable.evidence};
     if (variable.status == "unreal")
         return {Verdict::no_effect, sentences({"No program reads it", variable.advice}), variable.evidence};
     if (variable.status == "build-time" && !context.building)
@@ -221,7 +271,9 @@ void VariableFinder::mark_variables(const Block& block, const SettingContext& co
                      found);
         } else if (variable != nullptr) {
             mark(block, begin, size, variable_kind,
-                 judge_variable(*variable, name, setting.value, context, knowledge_), found);
+                 judge_variable(*variable, name, setting.value,
+                                context.at_setting(text, begin, setting.value), knowledge_),
+                 found);
         } else if (setting.assigned && has_gpu_prefix(name) && !is_constant(name)) {
             mark(block, begin, size, variable_kind,
                  {Verdict::unknown,

@@ -12,8 +12,18 @@ namespace rekindle::doctor {
 
 /// The targets that the text around a setting names, and whether it builds software.
 struct SettingContext {
+    struct Named {
+        std::size_t at = 0; ///< in the block's text
+        const GfxTarget* target = nullptr;
+    };
     std::vector<const GfxTarget*> targets; ///< of the GPUs that the block names, else those of the document
+    std::vector<Named> named;              ///< where the block names them
     bool building = false;                 ///< something is compiled nearby
+    bool only_nvidia = false;              ///< the document is about NVIDIA's GPUs and no others
+
+    /// The same for a setting at `at`: if its sentence names GPUs, the setting is for those. A target that
+    /// `value` makes a GPU pretend to be is not a GPU that the setting is for, unless there is no other.
+    SettingContext at_setting(std::string_view text, std::size_t at, std::string_view value) const;
 };
 
 /// The effect of a variable there. `value` is what is set, or "" if nothing is set or the value is unknown.
