@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs `rekindle doctor` and other programs that check a host's GPU setup, and prints a table of what each reported.
 
-    python3 -m venv build/peers && build/peers/bin/pip install rocmate rocm-vvv cuda-doctor
+    python3 -m venv build/peers && build/peers/bin/pip install rocmate rocm-vvv cuda-doctor env-doctor torch-amd-setup
     benchmarks/doctor/compare.py --program build/release/bin/rekindle --peers build/peers --torch-python python3
 
-A tool that is not installed is skipped with a message. Times are medians of --repeats whole runs."""
+compare_choices.py compares what uv and env-doctor decide. A tool that is not installed is skipped with a message. Times are medians of --repeats whole runs."""
 
 import argparse
 import json
@@ -29,6 +29,10 @@ def commands(arguments):
         path = os.path.join(arguments.peers, "bin", name)
         return path if os.path.exists(path) else None
 
+    def has_package(name):
+        python = peer("python")
+        return python is not None and subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode == 0
+
     torch = shutil.which(arguments.torch_python)
     yield "rekindle doctor", [arguments.program, "doctor"], ["--json"]
     yield "rekindle doctor -v", [arguments.program, "doctor", "-v"], ["--json"]
@@ -36,6 +40,8 @@ def commands(arguments):
     yield "rocmate doctor", [peer("rocmate"), "doctor"] if peer("rocmate") else None, None
     yield "rocm-vvv", [peer("rocm-vvv")] if peer("rocm-vvv") else None, None
     yield "cuda-doctor diagnose", [peer("cuda-doctor"), "diagnose"] if peer("cuda-doctor") else None, ["--format", "json"]
+    yield "env-doctor check", [peer("env-doctor"), "check"] if peer("env-doctor") else None, ["--json"]
+    yield "torch-amd-setup", [peer("python"), "-m", "torch_amd_setup"] if has_package("torch_amd_setup") else None, None
     yield "vulkaninfo --summary", ["vulkaninfo", "--summary"] if shutil.which("vulkaninfo") else None, None
 
 
@@ -61,7 +67,7 @@ def prints_only_json(command, flag):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/release/bin/rekindle")
-    parser.add_argument("--peers", default="build/peers", help="virtual environment with rocmate, rocm-vvv and cuda-doctor")
+    parser.add_argument("--peers", default="build/peers", help="virtual environment with the other programs")
     parser.add_argument("--torch-python", default="python3")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", help="folder for the output of each tool")
