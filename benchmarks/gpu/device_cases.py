@@ -1,4 +1,4 @@
-"""The rows of pytorch_device.py: operators and training steps, each with its goal and its earlier figure.
+"""The rows of pytorch_device.py: operators and training steps.
 
 A factory takes the device and returns the function that is timed; its result is compared with the other device's.
 Inputs are drawn on the CPU from a fixed seed, so that both devices have the same.
@@ -26,15 +26,11 @@ SIXTEEN_BITS = (torch.float16, torch.bfloat16)
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """goal: the least speed as a share of CUDA's; rate: the least TFLOP/s, of `work` operations; before: the share, or
-    the rate, that the goal was set from; memory: whether the peak of device memory is compared, too; computes_in: the dtype
+    """work: how many operations it takes; memory: whether the peak of device memory is compared, too; computes_in: the dtype
     whose rounding the results have, if it is not that of the result (autocast)."""
     name: str
     make: Callable[[str], Timed]
-    goal: float | None = None
     work: float | None = None
-    rate: float | None = None
-    before: str = ""
     memory: bool = False
     computes_in: torch.dtype | None = None
 
@@ -262,23 +258,20 @@ def host_sum(device: str) -> Timed:
 
 def product_cases() -> list[Case]:
     cases = []
-    rates, before = {2048: 200, 4096: 240, 8192: 280}, {torch.float16: "32-41", torch.bfloat16: "32-41"}
     for dtype in SIXTEEN_BITS:
-        for size, layout in itertools.product(rates, ("NN", "NT", "TN")):
+        for size, layout in itertools.product((2048, 4096, 8192), ("NN", "NT", "TN")):
             cases.append(Case(f"mm {size} {layout} {NAMES[dtype]}", product(size, size, size, dtype, layout),
-                              work=2 * size ** 3, rate=rates[size], before=before[dtype]))
+                              work=2 * size ** 3))
         name = NAMES[dtype]
-        cases += [Case(f"mm {size} {name}", product(size, size, size, dtype), 0.5, 2 * size ** 3) for size in (512, 1024)]
+        cases += [Case(f"mm {size} {name}", product(size, size, size, dtype), 2 * size ** 3) for size in (512, 1024)]
         cases += [
-            Case(f"bmm 96 of 512x64 by 64x512 {name}", product(512, 512, 64, dtype, "NT", 96), 0.5, 2 * 96 * 512 * 512 * 64),
-            Case(f"mm 64x4096x4096 {name}", product(64, 4096, 4096, dtype, "NT"), 0.5, 2 * 64 * 4096 ** 2),
-            Case(f"mm 1000x777x333 {name}", product(1000, 777, 333, dtype), 0.5, 2 * 1000 * 777 * 333),
-            Case(f"matrix 4096x4096 by vector {name}", vector_product(4096, 4096, dtype), 0.5),
+            Case(f"bmm 96 of 512x64 by 64x512 {name}", product(512, 512, 64, dtype, "NT", 96), 2 * 96 * 512 * 512 * 64),
+            Case(f"mm 64x4096x4096 {name}", product(64, 4096, 4096, dtype, "NT"), 2 * 64 * 4096 ** 2),
+            Case(f"mm 1000x777x333 {name}", product(1000, 777, 333, dtype), 2 * 1000 * 777 * 333),
+            Case(f"matrix 4096x4096 by vector {name}", vector_product(4096, 4096, dtype)),
         ]
-    before = {1024: "0.76", 2048: "0.78", 4096: "0.80"}
-    cases += [Case(f"mm {size} float32", product(size, size, size, torch.float32), 0.82, 2 * size ** 3, before=before[size])
-              for size in before]
-    cases.append(Case("matrix 8192x8192 by vector float32", vector_product(8192, 8192, torch.float32), 0.9, before="0.28"))
+    cases += [Case(f"mm {size} float32", product(size, size, size, torch.float32), 2 * size ** 3) for size in (1024, 2048, 4096)]
+    cases.append(Case("matrix 8192x8192 by vector float32", vector_product(8192, 8192, torch.float32)))
     return cases
 
 
@@ -288,42 +281,36 @@ def convolution_cases() -> list[Case]:
               "4x320x64² 3x3": (4, 320, 320, 64, 3), "32x256x28² 1x1": (32, 256, 256, 28, 1)}
     for (name, shape), last, part in itertools.product(shapes.items(), (False, True), ("forward", "input", "weight")):
         work = 2 * shape[0] * shape[1] * shape[2] * shape[3] ** 2 * shape[4] ** 2
-        wide = shape[4] == 3 and shape[1] >= 128
         order = "channels_last" if last else "NCHW"
-        cases.append(Case(f"conv {name} {part} float16 {order}", convolution(shape, part, torch.float16, last), work=work,
-                          rate=(150 if last else 110) if wide else None, before="10-24"))
+        cases.append(Case(f"conv {name} {part} float16 {order}", convolution(shape, part, torch.float16, last), work))
     cases += [Case(f"conv {name} {part} bfloat16 NCHW", convolution(shapes[name], part, torch.bfloat16))
               for name in ("64x256x14² 3x3",) for part in ("forward", "input", "weight")]
-    goals = {("32x64x56² 3x3", "forward"): (None, ""), ("32x64x56² 3x3", "input"): (None, ""), ("32x64x56² 3x3", "weight"): (None, ""),
-             ("64x256x14² 3x3", "forward"): (0.7, "0.46"), ("64x256x14² 3x3", "weight"): (0.7, "0.34"),
-             ("4x320x64² 3x3", "forward"): (None, ""), ("4x320x64² 3x3", "weight"): (0.6, "0.21"), ("32x256x28² 1x1", "forward"): (None, "")}
-    for (name, part), (goal, before) in goals.items():
+    parts = {"32x64x56² 3x3": ("forward", "input", "weight"), "64x256x14² 3x3": ("forward", "weight"),
+             "4x320x64² 3x3": ("forward", "weight"), "32x256x28² 1x1": ("forward",)}
+    for name, part in ((name, part) for name in parts for part in parts[name]):
         shape = shapes[name]
-        cases.append(Case(f"conv {name} {part} float32", convolution(shape, part, torch.float32), goal,
-                          2 * shape[0] * shape[1] * shape[2] * shape[3] ** 2 * shape[4] ** 2, before=before))
+        cases.append(Case(f"conv {name} {part} float32", convolution(shape, part, torch.float32),
+                          2 * shape[0] * shape[1] * shape[2] * shape[3] ** 2 * shape[4] ** 2))
     for part in ("forward", "weight"):
-        cases.append(Case(f"conv 64x256x28² 3x3 {part} float32", convolution((64, 256, 256, 28, 3), part, torch.float32), 0.7,
-                          2 * 64 * 256 ** 2 * 28 ** 2 * 9, before="0.46" if part == "forward" else "0.34"))
-    cases.append(Case("conv 64x3x224² 7x7 stride 2 input float32", convolution((64, 3, 64, 224, 7), "input", torch.float32, stride=2),
-                      0.6, before="0.024"))
-    cases += [Case(f"depthwise 32x256x28² 7x7 {part} float16", convolution((32, 256, 256, 28, 7), part, torch.float16, depthwise=True),
-                   0.6, before="0.27-0.5") for part in ("forward", "input", "weight")]
+        cases.append(Case(f"conv 64x256x28² 3x3 {part} float32", convolution((64, 256, 256, 28, 3), part, torch.float32),
+                          2 * 64 * 256 ** 2 * 28 ** 2 * 9))
+    cases.append(Case("conv 64x3x224² 7x7 stride 2 input float32", convolution((64, 3, 64, 224, 7), "input", torch.float32, stride=2)))
+    cases += [Case(f"depthwise 32x256x28² 7x7 {part} float16", convolution((32, 256, 256, 28, 7), part, torch.float16, depthwise=True))
+              for part in ("forward", "input", "weight")]
     return cases
 
 
 def attention_cases() -> list[Case]:
     cases = []
     long, short = (2, 16, 4096, 128), (8, 12, 512, 64)
-    rates = {(False, False): 230, (False, True): 150, (True, False): 180, (True, True): 130}
     for shape, dtype, causal, backward in itertools.product((long, short), (torch.float16, torch.bfloat16), (False, True), (False, True)):
         n, heads, length, width = shape
         work = 4 * n * heads * length ** 2 * width * (2.5 if backward else 1) * (0.5 if causal else 1)
         name = f"attention {'x'.join(map(str, shape))}{' causal' if causal else ''} {'backward' if backward else 'forward'} {NAMES[dtype]}"
-        cases.append(Case(name, attention(shape, causal, backward, dtype), 0.5 if shape is short else None, work,
-                          rates[causal, backward] if shape is long else None, "6-7" if shape is long else ""))
+        cases.append(Case(name, attention(shape, causal, backward, dtype), work))
     cases += [Case(f"attention 8x12x512x64 {'backward' if backward else 'forward'} float32",
-                   attention(short, False, backward, torch.float32), 0.6, 4 * 96 * 512 ** 2 * 64 * (2.5 if backward else 1),
-                   before="0.22-0.32" if backward else "0.25-0.43") for backward in (False, True)]
+                   attention(short, False, backward, torch.float32), 4 * 96 * 512 ** 2 * 64 * (2.5 if backward else 1))
+              for backward in (False, True)]
     return cases
 
 
@@ -331,34 +318,33 @@ def memory_cases() -> list[Case]:
     large = 64 << 20
     names = {"gelu": functional.gelu, "tanh": torch.tanh, "exp": torch.exp, "erf": torch.erf}
     return [Case("64 M elements, add", addition), Case("64 M elements, sum", elementwise(torch.sum, large)),
-            *(Case(f"64 M elements, {name}", elementwise(function, large), 0.9, before="0.24") for name, function in names.items()),
-            Case("softmax 16384x1024", elementwise(softmax, 16384, 1024), 0.9),
-            Case("softmax backward 16384x1024", backward_of(softmax, 16384, 1024), 0.9, before="0.41"),
-            Case("layer norm 16384x1024", elementwise(layer_norm, 16384, 1024), 0.9, before="0.56"),
-            Case("layer norm backward 16384x1024", backward_of(layer_norm, 16384, 1024), 0.9, before="0.85"),
-            Case("transpose 8192x8192", elementwise(lambda x: x.t().contiguous(), 8192, 8192), 0.9, before="0.65"),
-            Case("cumsum 64 M", elementwise(lambda x: torch.cumsum(x, 0), large), 0.6, before="0.002"),
-            Case("sort 16 M", elementwise(lambda x: torch.sort(x)[0], 16 << 20), 0.4, before="0.10"),
-            Case("topk 50 of 1024x65536", elementwise(lambda x: torch.topk(x, 50)[0], 1024, 65536), 0.6, before="0.07", memory=True)]
+            *(Case(f"64 M elements, {name}", elementwise(function, large)) for name, function in names.items()),
+            Case("softmax 16384x1024", elementwise(softmax, 16384, 1024)),
+            Case("softmax backward 16384x1024", backward_of(softmax, 16384, 1024)),
+            Case("layer norm 16384x1024", elementwise(layer_norm, 16384, 1024)),
+            Case("layer norm backward 16384x1024", backward_of(layer_norm, 16384, 1024)),
+            Case("transpose 8192x8192", elementwise(lambda x: x.t().contiguous(), 8192, 8192)),
+            Case("cumsum 64 M", elementwise(lambda x: torch.cumsum(x, 0), large)),
+            Case("sort 16 M", elementwise(lambda x: torch.sort(x)[0], 16 << 20)),
+            Case("topk 50 of 1024x65536", elementwise(lambda x: torch.topk(x, 50)[0], 1024, 65536), memory=True)]
 
 
 def step_cases() -> list[Case]:
     cases = []
-    goals = {"ResNet-18 b64": (residual_network, 0.9, "0.77", "0.24"), "encoder 6x768 b8x512": (encoder, 0.85, "0.61", "0.21"),
-             "nanoGPT 6x384 b64x256": (language_model, 0.85, "0.60", "0.15"),
-             "diffusion blocks 320 b4x64²": (diffusion_block, 0.85, "0.63", "0.44")}
-    for name, (make, goal, before, before_16) in goals.items():
-        cases.append(Case(f"{name} float32", make, goal, before=before, memory=True))
-        cases += [Case(f"{name} autocast {NAMES[dtype]}", functools.partial(make, autocast=dtype), 0.55, before=before_16, memory=True)
+    models = {"ResNet-18 b64": residual_network, "encoder 6x768 b8x512": encoder, "nanoGPT 6x384 b64x256": language_model,
+              "diffusion blocks 320 b4x64²": diffusion_block}
+    for name, make in models.items():
+        cases.append(Case(f"{name} float32", make, memory=True))
+        cases += [Case(f"{name} autocast {NAMES[dtype]}", functools.partial(make, autocast=dtype), memory=True)
                   for dtype in SIXTEEN_BITS]
     fused = {"foreach": True}, {"fused": True}
-    cases += [Case(f"AdamW, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.AdamW, **how), 0.9, before="0.58") for how in fused]
-    cases += [Case(f"SGD momentum, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.SGD, momentum=0.9, **how), 0.9, before="0.50")
+    cases += [Case(f"AdamW, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.AdamW, **how)) for how in fused]
+    cases += [Case(f"SGD momentum, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.SGD, momentum=0.9, **how))
               for how in fused]
-    cases += [Case("LSTM 2x256 b64x128 step", recurrent_network, 1.0, before="0.26"),
-              Case("MLP 16-32-16-1 step, AdamW", lambda device: small_network(device, 16, 32, 16, 1, batch=32), 1 / 0.65, before="1.1-1.7"),
-              Case("8 linears forward and backward", eight_linears, before="1,387 µs"),
-              Case("sum().item()", host_sum, 0.9, before="0.34")]
+    cases += [Case("LSTM 2x256 b64x128 step", recurrent_network),
+              Case("MLP 16-32-16-1 step, AdamW", lambda device: small_network(device, 16, 32, 16, 1, batch=32)),
+              Case("8 linears forward and backward", eight_linears),
+              Case("sum().item()", host_sum)]
     return cases
 
 

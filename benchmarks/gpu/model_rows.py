@@ -1,8 +1,8 @@
 """Training steps of whole models for pytorch_device.py --models: float32 and autocast in float16 and bfloat16.
 
 The models are those of tests/pytorch, with their own batch and with one 32 times as large, and models of torchvision,
-timm and transformers (what is not installed is left out, with a line that says so). No row has a goal as a share of
-CUDA's speed; what counts is that autocast is not slower than float32 on the same device.
+timm and transformers (what is not installed is left out, with a line that says so). They show whether
+autocast is slower than float32 on the same device.
 """
 
 import functools

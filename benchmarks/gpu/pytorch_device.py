@@ -3,9 +3,9 @@
     python benchmarks/gpu/pytorch_device.py [--models] [--only WORD…] [--rounds N] [--device rvk] [--against cuda]
         [--seconds S]
 
-Each row: milliseconds on both; "speed": CUDA's time divided by ours (1 = equal); TFLOP/s where a row counts operations;
-the goal, as a speed or in TFLOP/s; and what the goal was set from. The rows are those of device_cases.py, or with
---models those of model_rows.py: training steps of whole models. The two devices alternate, each in its own process.
+Each row: milliseconds on both; "speed": CUDA's time divided by ours (1 = equal); TFLOP/s where a row counts operations.
+The rows are those of device_cases.py, or with --models those of model_rows.py: training steps of whole models. The two devices
+alternate, each in its own process.
 Before a figure counts, a device has run the same work for 60 ms, because an idle GPU runs at a fraction of its clock;
 figures are medians over the rounds, each of as many runs as fill --seconds.
 The results of both are compared in the same run; a row whose values differ says so, and the exit status is 1.
@@ -143,8 +143,6 @@ def row(case: Case, times: list[float], peaks: list[float], problem: str) -> str
     cells = [case.name, *(f"{1e3 * one:.3f}" for one in times)]
     cells.append(f"{times[1] / times[0]:.2f}" if len(times) > 1 else "–")
     cells.append(" / ".join(f"{case.work / one / 1e12:.0f}" for one in times) if case.work else "")
-    goal = f"≥ {case.rate} TFLOP/s" if case.rate else f"≥ {case.goal:.2f}" if case.goal else ""
-    cells += [goal, case.before]
     memory = f"memory {peaks[0] / peaks[1]:.2f} × CUDA's" if case.memory and len(peaks) > 1 else ""
     cells.append("; ".join(filter(None, (memory, problem))))
     return "| " + " | ".join(cells) + " |"
@@ -166,7 +164,7 @@ def main() -> int:
         serve(options.child, cases, options.results, options.seconds)
         return 0
     devices = [options.device] + ([options.against] if options.against else [])
-    print(f"| case | {' | '.join(f'{one}, ms' for one in devices)} | speed | TFLOP/s | goal | before | |\n|---|{'---|' * (len(devices) + 5)}")
+    print(f"| case | {' | '.join(f'{one}, ms' for one in devices)} | speed | TFLOP/s | |\n|---|{'---|' * (len(devices) + 3)}")
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         children = [Child(device, folder, options.seconds, options.models) for device in devices]
