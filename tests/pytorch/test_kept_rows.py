@@ -5,7 +5,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from support import DEVICE
+from support import DEVICE, fallback_counts
 
 # At most 4,096 elements are kept; rows that are longer, or not a multiple of four, are read again in each pass. 2,100 rows fill
 # a GPU, so that fewer lanes share a row.
@@ -45,6 +45,12 @@ def results(rows: int, size: int, dtype: torch.dtype, device: str, computed_in: 
 
 
 class KeptRows(unittest.TestCase):
+    def setUp(self):
+        self.fallbacks = fallback_counts()
+
+    def tearDown(self):
+        self.assertEqual(self.fallbacks, fallback_counts(), "the CPU computed this: the kernels were not tested")
+
     def test_values_and_gradients(self):
         for dtype, tolerance in TOLERANCES.items():
             for rows in ROWS:

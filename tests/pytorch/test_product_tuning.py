@@ -1,5 +1,6 @@
 """REKINDLE_AUTOTUNE=1: products whose tiles are chosen by measurement are right, and the choice is remembered."""
 
+import json
 import os
 import pathlib
 import re
@@ -12,61 +13,69 @@ from support import DEVICE
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 
+#: The largest error of a product, relative to its largest result: float32 sums 600 terms;
+#: the 16-bit results may be rounded twice.
+TOLERANCES = {"float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3}
 SCRIPT = f"""
+import json
 import torch
 from support import load_device
 load_device({DEVICE!r})
 torch.manual_seed(1)
-worst = 0.0
+worst = {{}}
+def note(dtype, found, expected):
+    name = str(dtype).removeprefix("torch.")
+    error = ((found - expected).abs().max() / expected.abs().max()).item()
+    worst[name] = max(worst.get(name, 0.0), error)
 for m, n, k, batch, dtype in ((70, 90, 600, 1, torch.float32), (130, 66, 33, 3, torch.float32),
                               (70, 90, 600, 1, torch.float16), (33, 40, 64, 2, torch.bfloat16)):
     a, b = torch.randn(batch, m, k).to(dtype), torch.randn(batch, k, n).to(dtype)
     expected = a.double() @ b.double()
     for _ in range(2):
         found = (a.to({DEVICE!r}) @ b.to({DEVICE!r})).cpu().double()
-        worst = max(worst, ((found - expected).abs().max() / expected.abs().max()).item())
+        note(dtype, found, expected)
     c = torch.randn(m, n).to(dtype)
     found = torch.addmm(c.to({DEVICE!r}), a[0].to({DEVICE!r}), b[0].to({DEVICE!r}), beta=0.5, alpha=2).cpu().double()
-    worst = max(worst, ((found - (0.5 * c.double() + 2 * expected[0])).abs().max() / expected.abs().max()).item())
+    note(dtype, found, 0.5 * c.double() + 2 * expected[0])
 bad = torch.full((40, 40), float("nan"), device={DEVICE!r})
 assert (bad @ bad).isnan().all()
-print("worst", worst)
+print(json.dumps(worst))
 """
 
 
 class ProductTuning(unittest.TestCase):
-    def run_script(self, folder: str, **variables: str) -> tuple[float, list[str], str]:
-        """The largest error of a product, the products that were measured, and everything on standard error."""
+    def run_script(self, folder: str, **variables: str) -> tuple[list[str], str]:
+        """The products that were measured, and everything on standard error; checks the values."""
         environment = os.environ | {"REKINDLE_CACHE_DIR": folder, "REKINDLE_LOG": "1", "PYTHONPATH": os.pathsep.join(
             [str(FOLDER), os.environ.get("PYTHONPATH", "")])} | variables
         ran = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
         self.assertEqual(0, ran.returncode, ran.stderr[-2000:])
-        return float(ran.stdout.split()[-1]), re.findall(r"^rvk: tuned (.*?): ", ran.stderr, re.MULTILINE), ran.stderr
+        errors = json.loads(ran.stdout)
+        self.assertEqual(TOLERANCES.keys(), errors.keys())
+        for dtype, error in errors.items():
+            self.assertLess(error, TOLERANCES[dtype], dtype)
+        return re.findall(r"^rvk: tuned (.*?): ", ran.stderr, re.MULTILINE), ran.stderr
 
     def test_products_are_right_and_choices_are_remembered(self):
         with tempfile.TemporaryDirectory() as folder:
-            error, measured, _ = self.run_script(folder, REKINDLE_AUTOTUNE="1")
-            self.assertLess(error, 1e-2)
+            measured, _ = self.run_script(folder, REKINDLE_AUTOTUNE="1")
             self.assertEqual(8, len(measured), measured)  # four shapes, with and without a matrix that is added
             self.assertEqual(len(measured), len(set(measured)), "a product was measured twice")
             files = list((pathlib.Path(folder) / "tuning").iterdir())
             self.assertEqual(1, len(files))
 
-            error, measured, _ = self.run_script(folder, REKINDLE_AUTOTUNE="1")
-            self.assertLess(error, 1e-2)
+            measured, _ = self.run_script(folder, REKINDLE_AUTOTUNE="1")
             self.assertEqual([], measured)
 
             files[0].write_bytes(files[0].read_bytes()[:-1])
-            error, measured, messages = self.run_script(folder, REKINDLE_AUTOTUNE="1")
-            self.assertLess(error, 1e-2)
+            measured, messages = self.run_script(folder, REKINDLE_AUTOTUNE="1")
             self.assertEqual(8, len(measured))
             self.assertIn("is damaged", messages)
 
     def test_nothing_is_measured_unless_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
             for variables in ({}, {"REKINDLE_AUTOTUNE": "0"}):
-                error, measured, _ = self.run_script(folder, **variables)
-                self.assertLess(error, 1e-2)
+                measured, _ = self.run_script(folder, **variables)
                 self.assertEqual([], measured)
             self.assertFalse((pathlib.Path(folder) / "tuning").exists())
 
