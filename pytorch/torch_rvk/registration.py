@@ -7,6 +7,7 @@ import time
 import torch
 
 from . import compiler, data_parallel, distributed, exchange, fake_tensors, frameworks, library
+from .switches import switched_on
 
 _registered = False
 
@@ -28,7 +29,8 @@ def is_registered():
 
 def why_not_unasked():
     """Why `import torch` alone should not register the device; None if it should."""
-    asked = "1" in (os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD"), os.environ.get("TORCH_RVK_FROM_CUDA"))
+    # PyTorch's own variable has only the values 0 and 1.
+    asked = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "1" or switched_on("TORCH_RVK_FROM_CUDA")
     if asked or not (torch.version.cuda or torch.version.hip):
         return None
     kind = "CUDA" if torch.version.cuda else "ROCm"
@@ -60,7 +62,7 @@ def register():
     for part in (exchange, data_parallel, distributed, compiler, fake_tensors, frameworks):
         part.install()
     atexit.register(_finish)
-    if os.environ.get("TORCH_RVK_FROM_CUDA") == "1":  # this process runs a script of torch_rvk.run
+    if switched_on("TORCH_RVK_FROM_CUDA"):  # this process runs a script of torch_rvk.run
         from . import from_cuda
 
         from_cuda.install()

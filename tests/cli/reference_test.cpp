@@ -4,6 +4,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/cli/reference.h>
 #include <rekindle/cli/text_layout.h>
+#include <rekindle/foundation/environment.h>
 #include <rekindle/trainer/verify.h>
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ const std::filesystem::path source = std::filesystem::path(REKINDLE_TEST_DATA) /
 /// Compares with a committed file; REKINDLE_RENEW_GOLDEN=1 in the environment writes it again.
 void expect_golden(const std::string& name, const std::string& text) {
     const std::filesystem::path file = std::filesystem::path(REKINDLE_TEST_DATA) / name;
-    if (std::getenv("REKINDLE_RENEW_GOLDEN") != nullptr)
+    if (switched_on("REKINDLE_RENEW_GOLDEN"))
         write_file_atomically(file, text);
     EXPECT_EQ(text, read_file(file)) << "run the test with REKINDLE_RENEW_GOLDEN=1 and review the diff";
 }

@@ -7,10 +7,11 @@
 #include "gpu/stages.h"
 #include "networks.h"
 
+#include <rekindle/foundation/environment.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -314,7 +315,7 @@ TEST(GpuPlan, AuditListsMatchThePlan) {
         const std::string expected =
             "# Made by REKINDLE_WRITE_AUDIT=1 rekindle_mlp_tests --gtest_filter=GpuPlan.Audit*\n" + text;
         const std::filesystem::path file = folder / (family + ".txt");
-        if (const char* writes = std::getenv("REKINDLE_WRITE_AUDIT"); writes != nullptr && *writes == '1')
+        if (switched_on("REKINDLE_WRITE_AUDIT"))
             std::ofstream(file, std::ios::binary) << expected;
         std::ifstream stream(file, std::ios::binary);
         EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), expected) << file;

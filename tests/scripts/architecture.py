@@ -13,6 +13,9 @@ def linked(root):
         text = path.read_text()
         for name, words in re.findall(r'^rekindle_library\((\w+)([^)]*)\)', text, re.MULTILINE):
             libraries[name.removesuffix('_parts')] = words
+        for name, words in re.findall(r'^target_link_libraries\(rekindle_(\w+) PRIVATE([^)]*)\)', text, re.MULTILINE):
+            if name in libraries:  # what only its sources use
+                libraries[name] += words
         for words in re.findall(r'^target_link_libraries\(torch_rvk PRIVATE([^)]*)\)', text, re.MULTILINE):
             libraries['pytorch'] = words
         for words in re.findall(r'^target_link_libraries\(rekindle_python PRIVATE([^)]*)\)', text, re.MULTILINE):

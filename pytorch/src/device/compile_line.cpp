@@ -1,8 +1,8 @@
 #include "compile_line.h"
 
+#include <rekindle/foundation/environment.h>
+
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 #include <unistd.h>
 
 namespace rvk {
@@ -31,8 +31,7 @@ class CompileLine {
 } // namespace
 
 rekindle::runtime::CompileProgressCallback compile_line() {
-    const char* const value = std::getenv("REKINDLE_PROGRESS");
-    if (value != nullptr && std::string_view(value) == "0")
+    if (!rekindle::switched_on("REKINDLE_PROGRESS", true))
         return {};
     return CompileLine{};
 }

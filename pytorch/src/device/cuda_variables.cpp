@@ -1,5 +1,7 @@
 #include "cuda_variables.h"
 
+#include <rekindle/foundation/environment.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -50,8 +52,7 @@ std::vector<std::size_t> chosen(std::string_view list, std::span<const std::size
 } // namespace
 
 std::optional<VisibleDevices> visible_by_cuda_variables(std::span<const std::string> uuids) {
-    const char* const mapped = std::getenv("TORCH_RVK_FROM_CUDA");
-    if (!mapped || std::string_view(mapped) != "1")
+    if (!rekindle::switched_on("TORCH_RVK_FROM_CUDA"))
         return std::nullopt;
     VisibleDevices visible;
     visible.numbers.resize(uuids.size());

@@ -3,6 +3,8 @@
 #include "compile_line.h"
 #include "cuda_variables.h"
 
+#include <rekindle/foundation/environment.h>
+
 #include <array>
 #include <atomic>
 #include <c10/core/DeviceType.h>
@@ -47,7 +49,7 @@ struct Slot {
 };
 
 bool log_wanted(runtime::LogLevel level) {
-    static const bool all = std::getenv("REKINDLE_LOG") != nullptr;
+    static const bool all = rekindle::switched_on("REKINDLE_LOG");
     return all || level == runtime::LogLevel::warning || level == runtime::LogLevel::error;
 }
 

@@ -1,10 +1,9 @@
 #include "operator_scope.h"
 
+#include <rekindle/foundation/environment.h>
 #include <rekindle/runtime/stream.h>
 
 #include <c10/util/Exception.h>
-#include <cstdlib>
-#include <string_view>
 
 namespace rvk {
 
@@ -14,10 +13,7 @@ thread_local bool allowed = false;
 } // namespace
 
 bool strict() noexcept {
-    static const bool on = [] {
-        const char* const text = std::getenv("REKINDLE_STRICT");
-        return text && std::string_view(text) == "1";
-    }();
+    static const bool on = rekindle::switched_on("REKINDLE_STRICT");
     return on;
 }
 

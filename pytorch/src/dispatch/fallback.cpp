@@ -4,12 +4,13 @@
 #include "../device/operator_scope.h"
 #include "common_device.h"
 
+#include <rekindle/foundation/environment.h>
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/CPUFallback.h>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -92,7 +93,7 @@ void bring_results_back(const c10::OperatorHandle& op, torch::jit::Stack& stack,
 }
 
 void say_once(const std::string& name) {
-    static const bool enabled = std::getenv("REKINDLE_LOG") != nullptr;
+    static const bool enabled = rekindle::switched_on("REKINDLE_LOG");
     if (enabled)
         std::fprintf(stderr,
                      "rvk: %s has no kernel for these arguments and runs on the CPU "

@@ -1,5 +1,6 @@
 #include "product_tuning.h"
 
+#include <rekindle/foundation/environment.h>
 #include <rekindle/runtime/tuning.h>
 
 #include <ATen/ops/empty.h>
@@ -7,7 +8,6 @@
 #include <c10/util/Exception.h>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -21,11 +21,6 @@ constexpr int most_measured =
 constexpr double warm_up = 0.06; // seconds of work before the first measurement: an idle GPU is slow
 constexpr std::int64_t most_numbers = std::int64_t{1}
                                       << 28; // of a result that is computed twice for comparison
-
-bool is_set(const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
 
 /// The largest difference, relative to the largest result, that another order of summation can cause.
 double tolerance(const ProductShape& shape) {
@@ -108,7 +103,7 @@ class Tuner {
                             " in tiles ", candidates[i].name,
                             " is wrong; it is not used there. Please report this.");
         store_.keep(key, candidates[choice.index].name);
-        static const bool logs = is_set("REKINDLE_LOG");
+        static const bool logs = rekindle::switched_on("REKINDLE_LOG");
         if (logs) {
             std::fprintf(stderr, "rvk: tuned %s: %s;", key.c_str(), candidates[choice.index].name.c_str());
             for (std::size_t i = 0; i < candidates.size(); ++i)
@@ -140,7 +135,7 @@ Tuner& tuner(DeviceIndex index) {
 } // namespace
 
 bool tunes_products() {
-    static const bool asked = is_set("REKINDLE_AUTOTUNE");
+    static const bool asked = rekindle::switched_on("REKINDLE_AUTOTUNE");
     return asked;
 }
 

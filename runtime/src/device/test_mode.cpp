@@ -1,9 +1,9 @@
+#include <rekindle/foundation/environment.h>
 #include <rekindle/runtime/error.h>
 #include <rekindle/runtime/test_mode.h>
 
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -11,22 +11,8 @@ namespace rekindle::runtime {
 
 namespace {
 
-std::string_view variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string_view{} : std::string_view(value);
-}
-
 [[noreturn]] void invalid_value(const char* name, std::string_view value, const std::string& expected) {
     throw Error(std::string(name) + "=" + std::string(value) + " is invalid; expected " + expected);
-}
-
-bool switched_on(const char* name) {
-    const std::string_view value = variable(name);
-    if (value.empty() || value == "0")
-        return false;
-    if (value == "1")
-        return true;
-    invalid_value(name, value, "1 or 0");
 }
 
 template <class Number>
@@ -42,7 +28,7 @@ void read_fault(TestMode& mode) {
     constexpr const char* name = "REKINDLE_FAULT";
     constexpr const char* expected =
         "out-of-memory:N, device-lost:N, hang:N, wrong-answer:N or refused-kernel:N with N from 1, or N+";
-    const std::string_view value = variable(name);
+    const std::string_view value = environment_text(name);
     if (value.empty())
         return;
     const std::size_t colon = value.find(':');
@@ -78,12 +64,12 @@ TestMode test_mode_from_environment() {
     mode.poison = switched_on("REKINDLE_POISON");
     mode.guard_pages = switched_on("REKINDLE_GUARD_PAGES");
     mode.validation = switched_on("REKINDLE_VALIDATION");
-    if (const std::string_view seed = variable("REKINDLE_RANDOM_ORDER"); !seed.empty()) {
+    if (const std::string_view seed = environment_text("REKINDLE_RANDOM_ORDER"); !seed.empty()) {
         mode.random_order = number_in<std::uint64_t>(seed);
         if (!mode.random_order)
             invalid_value("REKINDLE_RANDOM_ORDER", seed, "a seed, an integer of at least 0");
     }
-    if (const std::string_view seconds = variable("REKINDLE_WATCHDOG_SECONDS"); !seconds.empty()) {
+    if (const std::string_view seconds = environment_text("REKINDLE_WATCHDOG_SECONDS"); !seconds.empty()) {
         const auto value = number_in<double>(seconds);
         if (!value || !std::isfinite(*value) || *value <= 0)
             invalid_value("REKINDLE_WATCHDOG_SECONDS", seconds, "a number of seconds greater than 0");

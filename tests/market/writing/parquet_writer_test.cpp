@@ -5,13 +5,13 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/foundation/environment.h>
 #include <rekindle/market/parquet_writer.h>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
@@ -57,7 +57,7 @@ std::filesystem::path golden() {
 
 TEST(ParquetWriter, WritesTheBytesThatPyarrowReads) {
     const std::string bytes = written(Table(20));
-    if (std::getenv("REKINDLE_RENEW_GOLDEN") != nullptr)
+    if (switched_on("REKINDLE_RENEW_GOLDEN"))
         write_file_atomically(golden(), bytes);
     EXPECT_EQ(bytes, read_file(golden()));
 }

@@ -1,5 +1,7 @@
 #include "stream_fixture.h"
 
+#include <rekindle/foundation/environment.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -166,10 +168,9 @@ class EndlessWorkTest : public StreamFailureTest {
         environment.set("REKINDLE_POISON", "0");
         environment.set("REKINDLE_RANDOM_ORDER", "");
         environment.set("REKINDLE_WATCHDOG_SECONDS", watchdog_seconds);
-        const char* const offered = std::getenv("REKINDLE_TEST_HANGS");
         if (device().info().type == DeviceType::cpu)
             GTEST_SKIP() << "a CPU driver can read host addresses, and lavapipe ends every loop";
-        if (!offered || std::string_view(offered) != "1")
+        if (!switched_on("REKINDLE_TEST_HANGS"))
             GTEST_SKIP() << "it would freeze a GPU that drives a screen: set REKINDLE_TEST_HANGS=1 to try it";
     }
     /// Queues work, waits for it in vain, closes what can be closed and exits with status 3.
