@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace rekindle::cli {
@@ -113,6 +114,69 @@ TEST(DoctorCommand, UsageErrorsSayWhatIsExpected) {
     EXPECT_NE(error(doctor({"--root", "/no/such/root"})).find("/no/such/root"), std::string::npos);
     EXPECT_NE(error(doctor({"--pid", "4194304"})).find("4194304"), std::string::npos);
     EXPECT_EQ(doctor({"--explain", "zzqx"}).status, 1);
+}
+
+TEST(DoctorCommand, EveryLookupPrintsOneJsonObject) {
+    const TemporaryFolder folder;
+    const std::string document = folder.file(
+        "a.md",
+        "HIPBLAS_LAYER=1\n\n    RuntimeError: HIP error: invalid device function\n\nrm -rf /opt/rocm\n");
+    const auto json_of = [](std::vector<std::string> arguments) {
+        arguments.emplace_back("--json");
+        const Finished finished = doctor(arguments);
+        EXPECT_LE(finished.status, 1) << finished.errors;
+        nlohmann::json json = nlohmann::json::parse(finished.output);
+        EXPECT_EQ(json.at("schema"), "rekindle-doctor/1");
+        for (const char* key : {"recognized", "candidates", "ruled_out", "findings", "ask"})
+            EXPECT_TRUE(json.at(key).is_array()) << key;
+        return json;
+    };
+    const nlohmann::json review = json_of({"--review", document});
+    EXPECT_EQ(review.at("lookup"), "review");
+    EXPECT_EQ(review.at("marks").at(0).at("verdict"), "no effect");
+    EXPECT_EQ(review.at("marks").back().at("line"), 5);
+    EXPECT_FALSE(review.at("recognized").empty()) << "the document quotes an error";
+    EXPECT_FALSE(json_of({"--explain", "gfx1010"}).at("paragraphs").empty());
+    EXPECT_FALSE(
+        json_of({"--explain", "RuntimeError: HIP error: invalid device function"}).at("recognized").empty());
+    const nlohmann::json matrix = json_of({"--matrix", "gfx1010"});
+    EXPECT_TRUE(matrix.at("rows").at(0).contains("contains"));
+    EXPECT_FALSE(matrix.at("rows").at(0).at("checked").get<std::string>().empty());
+    const std::string host = folder.file("host.json", held_memory);
+    EXPECT_FALSE(json_of({"--alternatives", "--replay", host}).at("options").empty());
+}
+
+TEST(DoctorCommand, LookupsTakeRecordedFacts) {
+    const TemporaryFolder folder;
+    const std::string host = folder.file("host.json", held_memory); // an RX 7900 XT
+    const Finished matrix = doctor({"--matrix", "--replay", host});
+    EXPECT_EQ(matrix.status, 0) << matrix.errors;
+    EXPECT_NE(matrix.output.find("for gfx1100"), std::string::npos) << matrix.output;
+    // No GPU is named: it is unsafe on the recorded one, and cannot be judged without it.
+    const std::string document = folder.file("a.md", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n");
+    EXPECT_EQ(doctor({"--review", document}).status, 0);
+    EXPECT_EQ(doctor({"--review", document, "--replay", host}).status, 1);
+    const std::string error =
+        "RuntimeError: HIP error: no kernel image is available for execution on the device";
+    const Finished explained = doctor({"--explain", error, "--replay", host});
+    EXPECT_EQ(explained.status, 0) << explained.errors;
+    EXPECT_NE(explained.output.find("Ruled out on the"), std::string::npos) << explained.output;
+    const nlohmann::json there =
+        nlohmann::json::parse(doctor({"--explain", error, "--replay", host, "--json"}).output);
+    std::set<std::string> ruled_out;
+    for (const nlohmann::json& one : there.at("ruled_out"))
+        ruled_out.insert(one.at("cause"));
+    EXPECT_TRUE(ruled_out.contains("wheel-lacks-gfx")) << "torch 2.5.1+rocm6.2 has code for gfx1100";
+    EXPECT_TRUE(ruled_out.contains("space-in-path")) << "the environment is /home/anna/venv";
+    EXPECT_TRUE(there.at("findings").empty()) << there.at("findings");
+    EXPECT_FALSE(there.at("devices").empty());
+    const std::string without_gpu =
+        folder.file("bare.json", R"({"schema": 1, "system": {"kernel": "6.8.0"}})");
+    EXPECT_NE(doctor({"--matrix", "--replay", without_gpu}).output.find("all known wheels"),
+              std::string::npos);
+    EXPECT_EQ(doctor({"--root", folder.path(), "--replay", host}).status, 2);
+    EXPECT_EQ(doctor({"--review", document, "--matrix", "--replay", host}).status, 2);
+    EXPECT_EQ(doctor({"--check-knowledge", folder.path(), "--json"}).status, 2);
 }
 
 TEST(DoctorCommand, LooksUpMatrixTermsAndDocuments) {

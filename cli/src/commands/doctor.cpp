@@ -8,7 +8,9 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/text_layout.h>
+#include <rekindle/doctor/devices.h>
 #include <rekindle/doctor/fix.h>
+#include <rekindle/doctor/lookup_json.h>
 #include <rekindle/doctor/report.h>
 
 #include <fmt/format.h>
@@ -46,8 +48,14 @@ void check_modes(const CommandLine& line) {
         std::replace(mode.begin() + 2, mode.end(), '_', '-');
     if (line.flag("watch") && !line.has("root") && !modes.empty())
         modes.emplace_back("--watch");
-    const bool only_facts = modes == std::vector<std::string>{"--log", "--replay"};
-    if (modes.size() > 1 && !only_facts)
+    // A log and a lookup may be about a recorded host.
+    std::vector<std::string> others = modes;
+    std::erase(others, "--replay");
+    const bool takes_facts = others.size() == 1 && others != std::vector<std::string>{"--run"} &&
+                             others != std::vector<std::string>{"--root"} &&
+                             others != std::vector<std::string>{"--check-knowledge"} &&
+                             others != std::vector<std::string>{"--watch"};
+    if (modes.size() > 1 && !takes_facts)
         throw usage_error(fmt::format("{} and {} cannot be combined", modes[0], modes[1]))
             .expected("one of them");
     if (line.has("facts") && (line.has("replay") || line.has("root")))
@@ -183,14 +191,53 @@ ExitStatus fix(Context& context, const Knowledge& knowledge) {
     return result.verified ? ExitStatus::success : ExitStatus::failed;
 }
 
+/// The facts of --replay, or none.
+Recording replayed(const CommandLine& line) {
+    return line.has("replay") ? read_recording(line.text("replay")) : Recording{};
+}
+
+/// What the text of a lookup shows by itself, and which causes the facts of --replay rule out.
+Report report_of(std::string_view text, Recording recording, const Knowledge& knowledge) {
+    const LogText log = log_from_text(text, "the lookup");
+    return make_report(std::move(recording.facts), std::move(recording.probes), &log, knowledge);
+}
+
+void print_lookup(Context& context, const char* mode, const Report& report, const Knowledge& knowledge,
+                  const char* key, nlohmann::ordered_json answer) {
+    nlohmann::ordered_json json = lookup_json(mode, report, knowledge);
+    json[key] = std::move(answer);
+    context.output.line(
+        json.dump(2, ' ', !context.output.traits().utf8, nlohmann::json::error_handler_t::replace));
+}
+
 ExitStatus review(Context& context, const Knowledge& knowledge) {
-    const std::vector<Mark> marks = review_document(read_text(context.line.text("review")), knowledge);
-    context.output.write(
-        render_marks(marks, {.width = context.output.traits().width, .verbose = context.messages.verbose}));
+    const std::string document = read_text(context.line.text("review"));
+    Recording recording = replayed(context.line);
+    const std::vector<Mark> marks = review_document(document, knowledge, &recording.facts);
+    if (context.line.flag("json"))
+        print_lookup(context, "review", report_of(document, std::move(recording), knowledge), knowledge,
+                     "marks", to_json(marks));
+    else
+        context.output.write(render_marks(
+            marks, {.width = context.output.traits().width, .verbose = context.messages.verbose}));
     const bool found = std::any_of(marks.begin(), marks.end(), [](const Mark& mark) {
         return mark.verdict == Verdict::wrong || mark.verdict == Verdict::harmful;
     });
     return found ? ExitStatus::failed : ExitStatus::success;
+}
+
+/// What the recorded facts say about the causes of the term; empty if nothing.
+std::string on_that_host(const Report& report, const Knowledge& knowledge) {
+    std::string text;
+    for (const Finding& finding : report.findings)
+        text += fmt::format("\nOn the recorded host: {}", finding.statement);
+    for (const RuledOut& one : report.ruled_out) {
+        const Cause* cause = knowledge.cause(one.cause);
+        text += fmt::format("\nRuled out on the recorded host: {} ({} is {}{})",
+                            cause == nullptr ? one.cause : cause->title, one.fact, one.value,
+                            one.source.empty() ? "" : ", from " + one.source);
+    }
+    return text.empty() ? text : text.substr(1);
 }
 
 ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
@@ -201,17 +248,38 @@ ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
             fmt::format("nothing is known about \"{}{}\"", term.substr(0, 80), term.size() > 80 ? "…" : ""))
             .hint("--explain takes an error text, a variable, a gfx target, a GPU's name, a cause, a remedy "
                   "or a claim. --log FILE reads a whole log.");
-    for (std::size_t i = 0; i < paragraphs.size(); ++i) {
+    if (context.line.flag("json")) {
+        print_lookup(context, "explain", report_of(term, replayed(context.line), knowledge), knowledge,
+                     "paragraphs", paragraphs);
+        return ExitStatus::success;
+    }
+    std::vector<std::string> all = paragraphs;
+    if (context.line.has("replay"))
+        if (std::string there = on_that_host(report_of(term, replayed(context.line), knowledge), knowledge);
+            !there.empty())
+            all.push_back(std::move(there));
+    for (std::size_t i = 0; i < all.size(); ++i) {
         if (i > 0)
             context.output.line("");
-        for (const std::string_view line : split(paragraphs[i], '\n'))
+        for (const std::string_view line : split(all[i], '\n'))
             context.output.write(indented(line, context.output.traits().width, 0));
     }
     return ExitStatus::success;
 }
 
+/// The target of the first recorded GPU of AMD or NVIDIA; "" if there is none.
+std::string training_target(const Recording& recording, const Knowledge& knowledge) {
+    for (const DeviceStatus& device : device_table(recording.facts, recording.probes, knowledge))
+        if (device.target.starts_with("gfx") || device.target.starts_with("sm_"))
+            return device.target;
+    return "";
+}
+
 ExitStatus matrix(Context& context, const Knowledge& knowledge) {
     std::string gfx = context.line.text("matrix");
+    Recording recording = replayed(context.line);
+    if (gfx.empty())
+        gfx = training_target(recording, knowledge);
     if (const GpuModel* model = gfx.empty() ? nullptr : knowledge.gpu_named(gfx); model != nullptr)
         gfx = model->target;
     if (!gfx.empty() && knowledge.gfx(gfx) == nullptr && !gfx.starts_with("sm_")) {
@@ -225,9 +293,13 @@ ExitStatus matrix(Context& context, const Knowledge& knowledge) {
             error.hint(fmt::format("Did you mean {}?", near));
         throw error;
     }
-    context.output.write(
-        render_matrix(support_matrix(gfx, knowledge), gfx,
-                      {.width = context.output.traits().width, .verbose = context.messages.verbose}));
+    const std::vector<MatrixRow> rows = support_matrix(gfx, knowledge);
+    if (context.line.flag("json"))
+        print_lookup(context, "matrix", make_report(recording.facts, recording.probes, nullptr, knowledge),
+                     knowledge, "rows", to_json(rows));
+    else
+        context.output.write(render_matrix(
+            rows, gfx, {.width = context.output.traits().width, .verbose = context.messages.verbose}));
     return ExitStatus::success;
 }
 
@@ -258,8 +330,13 @@ CostFigures cost_figures(const CommandLine& line) {
 
 ExitStatus show_alternatives(Context& context, const Knowledge& knowledge) {
     const Recording recording = gather(context.line, knowledge);
-    context.output.write(render_options(alternatives(recording.facts, knowledge, cost_figures(context.line)),
-                                        context.output.traits().width));
+    const std::vector<Option> options = alternatives(recording.facts, knowledge, cost_figures(context.line));
+    if (context.line.flag("json"))
+        print_lookup(context, "alternatives",
+                     make_report(recording.facts, recording.probes, nullptr, knowledge), knowledge, "options",
+                     to_json(options));
+    else
+        context.output.write(render_options(options, context.output.traits().width));
     return ExitStatus::success;
 }
 

@@ -2,6 +2,7 @@
 
 #include <rekindle/base/text.h>
 #include <rekindle/cli/text_layout.h>
+#include <rekindle/doctor/lookup_json.h>
 
 #include <fmt/format.h>
 
@@ -15,22 +16,6 @@ namespace rekindle::cli {
 namespace {
 
 using namespace doctor;
-
-std::string_view word_of(Verdict verdict) {
-    switch (verdict) {
-    case Verdict::holds:
-        return "true";
-    case Verdict::wrong:
-        return "false";
-    case Verdict::harmful:
-        return "harmful";
-    case Verdict::no_effect:
-        return "no effect";
-    case Verdict::unknown:
-        break;
-    }
-    return "unknown";
-}
 
 std::string sources_of(const std::vector<Backing>& evidence) {
     std::vector<std::string> parts;

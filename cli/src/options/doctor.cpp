@@ -342,11 +342,12 @@ std::vector<OptionSpec> output_rows() {
          .kind = ValueKind::flag,
          .group = output,
          .brief = "Everything as one JSON object on standard output",
-         .detail =
-             "The format is versioned and described in docs/formats/doctor.md; --replay and --facts read it.",
+         .detail = "The format is versioned and described in docs/formats/doctor.md; --replay and --facts "
+                   "read it. With a lookup, its answer.",
          .example = "--json",
          .commands = doctor_alone,
-         .not_with = not_with(no_report, {"alternatives", "fix"})},
+         .not_with = {{.option = "check-knowledge", .reason = no_report},
+                      {.option = "fix", .reason = no_report}}},
         {.name = "report",
          .kind = ValueKind::path,
          .value_name = "FILE",

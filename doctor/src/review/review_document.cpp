@@ -58,6 +58,18 @@ Subject subject_of(std::string_view document, const TargetFinder& finder, const 
     return subject;
 }
 
+/// A document that names no vendor and no GPU may be meant for the GPUs of this host.
+void complete(Subject& subject, const Facts& host, const Knowledge& knowledge) {
+    if (subject.amd || subject.nvidia || !subject.targets.empty())
+        return;
+    for (const Gpu& gpu : host.gpus) {
+        subject.amd = subject.amd || gpu.vendor == "amd";
+        subject.nvidia = subject.nvidia || gpu.vendor == "nvidia";
+        if (const GfxTarget* target = gpu.gfx ? knowledge.gfx(*gpu.gfx) : nullptr; target != nullptr)
+            subject.targets.push_back(target);
+    }
+}
+
 bool is_building(const Block& block) {
     static const RE2 build("(?i)(setup\\.py|\\bgit clone\\b|\\bcmake\\b|\\bmake -j|build_amd\\.py|from "
                            "source|no-build-isolation|\\bninja\\b|custom (wheel|pytorch))");
@@ -246,7 +258,7 @@ std::vector<Mark> marks_of(std::vector<Found> found) {
 
 } // namespace
 
-std::vector<Mark> review_document(std::string_view document, const Knowledge& knowledge) {
+std::vector<Mark> review_document(std::string_view document, const Knowledge& knowledge, const Facts* host) {
     const ContainerFile kind = container_file_in(document);
     const std::string assigned = with_assignments(document, kind);
     const std::string_view text = assigned;
@@ -254,7 +266,9 @@ std::vector<Mark> review_document(std::string_view document, const Knowledge& kn
     const ClaimFinder::Scope scope = claims.scope_of(text);
     const TargetFinder targets(knowledge);
     const VariableFinder variables(knowledge);
-    const Subject subject = subject_of(text, targets, knowledge);
+    Subject subject = subject_of(text, targets, knowledge);
+    if (host != nullptr)
+        complete(subject, *host, knowledge);
     WheelReview wheels(knowledge);
     std::vector<Found> found;
     SettingContexts contexts(kind, subject, knowledge);

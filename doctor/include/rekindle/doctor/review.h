@@ -25,8 +25,9 @@ struct Mark {
 };
 
 /// Everything that can be checked in a document or script, in the order of its lines. Text of any size and
-/// content.
-std::vector<Mark> review_document(std::string_view text, const Knowledge& knowledge);
+/// content. A document that names no GPU is read as being about those of `host`, where that is given.
+std::vector<Mark> review_document(std::string_view text, const Knowledge& knowledge,
+                                  const Facts* host = nullptr);
 
 /// What the doctor knows about an error message, variable, gfx target, GPU name, cause, remedy or claim, as
 /// paragraphs of plain text, each with its evidence; empty when nothing is known.
