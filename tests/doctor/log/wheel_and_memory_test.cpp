@@ -139,6 +139,8 @@ std::vector<Facts> where_it_holds(const Condition& unless, const CaseFile& one) 
         facts.system.wsl = {0, "posted"};
         facts.system.kernel = {"6.8.0-45-generic", "posted"};
     }
+    if (unless.key == "space_in_path")
+        posted_python(all.emplace_back(one.facts)).path = "/srv/train/venv";
     if (unless.key == "not") // the knowledge has it for RDNA1 only
         for (const char* other : {"gfx1030", "gfx1100", "gfx1201"})
             all.push_back(host_with_wheel(other, "2.9.1+rocm6.4"));
