@@ -244,7 +244,7 @@ class Checker {
                                            {"untested_windows", &index.untested_windows}})
             for (const std::string& target : *targets)
                 if (std::find(index.targets.begin(), index.targets.end(), target) == index.targets.end())
-                    wrong(index, fmt::format("{} names {}, which is not among the targets", key, target));
+                    wrong(index, fmt::format("the target {1} of {0} is not in targets", key, target));
         std::set<std::string_view> releases;
         for (const WheelIndex::Release& release : index.releases) {
             matches(index, "torch", release.torch, "\\d+\\.\\d+\\.\\d+");

@@ -84,6 +84,18 @@ TEST(CheckKnowledge, DatesThatContradictEachOtherAreMistakes) {
                             "torch_releases.yaml:1: released 2026-11-22 after it was checked, 2026-11-21"));
 }
 
+TEST(CheckKnowledge, TargetsOfOneSystemAreTargetsOfTheIndex) {
+    const KnowledgeFolder folder{
+        {"gfx_targets.yaml",
+         "- name: gfx1010\n  architecture: RDNA1\n  kfd_version: 100100\n" + std::string(backing)},
+        {"indexes.yaml", "- id: r\n  kind: rocm\n  url: https://a\n  targets: [gfx1010]\n"
+                         "  linux_only: [gfx1010, gfx942]\n  untested_windows: [gfx1011]\n" +
+                             std::string(backing)}};
+    EXPECT_THAT(check_knowledge(folder.path()),
+                ElementsAre("indexes.yaml:1: the target gfx942 of linux_only is not in targets",
+                            "indexes.yaml:1: the target gfx1011 of untested_windows is not in targets"));
+}
+
 TEST(CheckKnowledge, ReportsEveryMistakeWithItsLine) {
     const KnowledgeFolder folder{
         {"causes.yaml",
