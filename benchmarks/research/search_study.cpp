@@ -42,7 +42,7 @@ Trial trial_of(const ForecastRows& rows, const FoldBlock& block, const TestRows&
     std::vector<mlp::TrainingSpec> members;
     for (std::size_t f = 0; f < block.folds().size(); ++f) {
         const FoldRows& fold = block.folds()[f];
-        jobs.push_back({f, trainer::training_spec(config, fold.meaning, fold.train.size(), 1)});
+        jobs.push_back({f, trainer::training_spec(config, rows.meaning, fold.train.size(), 1)});
         members.push_back(jobs.back().training);
     }
     const auto model = trainer::network_of(config, rows.matrix.columns(), rows.meaning);

@@ -14,7 +14,7 @@ from ._bars import Bars, Features, Profile, Profiles, read_bars, simulate
 from ._core import __version__
 from ._errors import RekindleError, UsageError
 from ._progress import Progress
-from ._research import Backtest, Search, WalkForward, backtest, search, walk_forward
+from ._research import Backtest, Report, Search, WalkForward, backtest, report, search, walk_forward
 from ._run import Prediction, Run, predict, train
 from ._table import Table
 
@@ -27,6 +27,7 @@ __all__ = [
     "Profiles",
     "Progress",
     "RekindleError",
+    "Report",
     "Run",
     "Search",
     "Table",
@@ -35,6 +36,7 @@ __all__ = [
     "backtest",
     "predict",
     "read_bars",
+    "report",
     "search",
     "simulate",
     "train",

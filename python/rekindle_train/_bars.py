@@ -120,16 +120,35 @@ class Features(Table):
 class Bars:
     """Bars that were read, cut into sessions with volume profiles. Made by :func:`read_bars`; immutable.
 
+    Bars of several instruments, read with ``several_instruments``, go as a whole into :func:`train`, :func:`walk_forward`,
+    :func:`search`, :func:`backtest` and :func:`predict`. ``bars["ES"]`` are those of one, with its table, sessions,
+    profiles, features and targets; ``bars.instruments`` are the names.
+
     They can be pickled if the tables that they were read from can. Unpickling reads the same files or tables again.
     """
 
     def __init__(self, core: "_core.Bars") -> None:
         self._core = core
         self._origin: Tuple[List[object], str, Dict[str, Any]] = ([], "", {})
+        self._taken = ""
         self._report: Dict[str, Any] = json.loads(core.report())
 
     def __len__(self) -> int:
         return len(self._core)
+
+    @property
+    def instruments(self) -> List[str]:
+        """The names of the instruments, if the bars were read with ``several_instruments``; otherwise an empty list."""
+        return self._report["instruments"]
+
+    def __getitem__(self, instrument: str) -> "Bars":
+        """The bars of one of several instruments, which have its tick, sessions, profiles and features."""
+        bars = Bars(self._core.of(instrument))
+        bars._origin, bars._taken = self._origin, instrument
+        return bars
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.instruments)
 
     @property
     def format(self) -> str:
@@ -143,7 +162,7 @@ class Bars:
 
     @property
     def tick(self) -> Union[float, None]:
-        """The smallest price step in points; None if the prices have none."""
+        """The smallest price step in points; None if the prices have none, or if several instruments have different ones."""
         return self._report["tick"]
 
     @property
@@ -245,11 +264,12 @@ class Bars:
             return Table(self._core.targets(as_json("Bars.targets", dict(settings))[0], listener))
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        return _read, self._origin
+        return _read_again, (*self._origin, self._taken)
 
     def __repr__(self) -> str:
         length = f" of {self.bar_length}" if self.bar_length else ""
-        return f"<Bars: {len(self):,} bars{length}, {self._core.sessions_count():,} sessions, from {', '.join(self.files)}>"
+        names = f" of {self._taken}" if self._taken else f" of {', '.join(self.instruments)}" if self.instruments else ""
+        return f"<Bars: {len(self):,} bars{length}{names}, {self._report['sessions']:,} sessions, from {', '.join(self.files)}>"
 
 
 Source = Union[str, "os.PathLike[str]", object]
@@ -296,7 +316,8 @@ def read_bars(
     ----------
     data : path, table, or several of them
         Files or folders in any format that the program reads (CSV, Parquet, SCID, DBN …), and tables in memory from polars,
-        pandas, pyarrow, DuckDB or any library with ``__arrow_c_stream__``. Several sources form one history, in order of time.
+        pandas, pyarrow, DuckDB or any library with ``__arrow_c_stream__``. Several sources form one history, in order of time,
+        or with ``several_instruments`` one for each instrument, which a column such as ``symbol`` names.
         Columns are recognized by their names, like those of a file with a header.
     name : str, default "table"
         How messages name a table in memory, such as ``"ES 1 minute"``. If the table names no contract, its instrument is
@@ -326,6 +347,11 @@ def _read(sources: List[object], name: str, settings: Dict[str, Any], progress: 
         bars = Bars(_core.read_bars(paths, tables, text, listener))
     bars._origin = (sources, name, settings)
     return bars
+
+
+def _read_again(sources: List[object], name: str, settings: Dict[str, Any], instrument: str) -> Bars:
+    bars = _read(sources, name, settings)
+    return bars[instrument] if instrument else bars
 
 
 _EPOCH = datetime.date(1970, 1, 1)

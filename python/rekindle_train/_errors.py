@@ -51,13 +51,11 @@ def _value_in_python(setting: dict, value: str) -> Optional[str]:
 
 def in_python(text: str) -> str:
     """The text with the program's options as keyword arguments: ``--bad-rows skip`` as ``bad_rows='skip'``."""
-    from ._signatures import OF_THE_PROGRAM, OPTIONS, SETTINGS
+    from ._signatures import OPTIONS, SETTINGS
 
     rows = {**{name: row for options in OPTIONS.values() for name, row in options.items()}, **SETTINGS}
     def keyword(match: re.Match[str]) -> str:
         name, value = match[1].replace("-", "_"), match[2]
-        if name in OF_THE_PROGRAM:
-            return f"rekindle train {match[0]}"
         setting = rows.get(name)
         if setting is None:
             return name + match[0][len(match[1]) + 2 :]

@@ -88,6 +88,11 @@ class WalkForward(_Judged):
         return self._figures["importance"]
 
     @property
+    def instruments(self) -> Dict[str, List[Dict[str, Any]]]:
+        """The scores of each of several instruments by its name."""
+        return {one["name"]: one["evaluation"].get("scores", []) for one in self._figures.get("instruments", [])}
+
+    @property
     def notes(self) -> List[str]:
         """Notes on the result, as sentences."""
         from ._errors import in_python
@@ -280,6 +285,63 @@ def search(
             return Search(_core.search(bars._core, text, options, listener, cluster.run))
 
 
+class Report:
+    """The reports of several jobs on one page. Made by :func:`report`.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The page.
+    verdict : str
+        One verdict on all jobs, which begins with one plain sentence.
+    has_edge : bool
+    stages : list of dict
+        The jobs: ``kind``, ``report`` (its page), ``judged``, ``verdict``, ``has_edge``, and ``final`` if its final part
+        was opened.
+    """
+
+    def __init__(self, path: Path, found: Dict[str, Any]) -> None:
+        self.path = path
+        self.verdict: str = found["verdict"]
+        self.has_edge: bool = found["has_edge"]
+        self.stages: List[Dict[str, Any]] = found["stages"]
+
+    def __str__(self) -> str:
+        return self.verdict
+
+    def __repr__(self) -> str:
+        return f"<Report {self.path}: {self.verdict.split(':')[0]}>"
+
+
+def report(
+    *jobs: "Union[ResultFolder, str, os.PathLike[str]]",
+    output: "Union[str, os.PathLike[str]]" = "rekindle-report.html",
+) -> Report:
+    """Combines the reports of jobs on the same bars into one page with one verdict; exactly as ``rekindle report`` does.
+
+    Parameters
+    ----------
+    *jobs : Run, WalkForward, Search, Backtest or path
+        Results, or folders that hold them at any depth.
+    output : path, default "rekindle-report.html"
+        The page to write. It links to the pages of the jobs.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    UsageError
+        A folder holds no finished job, or the jobs read different bars.
+    """
+    folders = [os.path.abspath(os.fspath(job.folder if isinstance(job, ResultFolder) else job)) for job in jobs]
+    if not folders:
+        raise UsageError("there is nothing to report", "jobs", "results of train, walk_forward, search or backtest, or folders")
+    page = Path(output).absolute()
+    return Report(page, json.loads(_core.report(folders, os.fspath(page))))
+
+
 @takes_settings("backtest")
 def backtest(
     bars: Bars,
@@ -293,9 +355,10 @@ def backtest(
     Parameters
     ----------
     bars : Bars
-        Their ``instrument`` determines the costs; without one, the names of their contracts do.
+        Their ``instrument`` determines the costs; without one, the names of their contracts do. Each of several
+        instruments trades an equal share of the capital at its own costs.
     signals : WalkForward, path or table
-        What to trade: the predictions of a walk-forward job, or a CSV file or a table with the column ``known_at`` and
+        What to trade: the predictions of a walk-forward job, or a file (CSV, Parquet) or a table with the column ``known_at`` and
         either ``prediction`` (docs/formats/predictions.md) or ``position`` (docs/formats/positions.md). Times are UTC. A
         table is any object with ``__arrow_c_stream__``, as for :func:`read_bars`.
     progress : callable or bool, optional

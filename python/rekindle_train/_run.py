@@ -146,13 +146,19 @@ class Run(ResultFolder):
         return self.metadata["evaluation"]["verdict"]
 
     @property
+    def importance(self) -> List[Dict[str, Any]]:
+        """By how much the loss on the validation rows grows without the information in each group of features."""
+        return self.metadata.get("importance", [])
+
+    @property
     def has_edge(self) -> bool:
         """Whether the verdict is that the model is better than its baseline."""
         return self.metadata["evaluation"]["has_edge"]
 
     @property
     def predictions(self) -> Table:
-        """What the network predicted for the validation rows: ``date``, ``known_at``, ``prediction``, ``outcome``.
+        """What the network predicted for the validation rows: ``date``, ``known_at``, ``prediction``, ``outcome``; for several
+        instruments also ``instrument``.
 
         Available only if this object trained the run, because the folder does not hold them.
         """
@@ -166,7 +172,7 @@ class Run(ResultFolder):
 
     def predict(
         self, bars: Bars, *, other_instrument: bool = False, progress: ProgressArgument = None
-    ) -> Prediction:
+    ) -> "Union[Prediction, Dict[str, Prediction]]":
         """Predicts what follows the last bar (group ``minute``) or the last complete session.
 
         Parameters
@@ -179,7 +185,8 @@ class Run(ResultFolder):
 
         Returns
         -------
-        Prediction
+        Prediction, or dict of str to Prediction
+            One for each name if the bars are of several instruments.
 
         Raises
         ------
@@ -199,7 +206,7 @@ def predict(
     scaler: "Union[str, os.PathLike[str]]" = "",
     other_instrument: bool = False,
     progress: ProgressArgument = None,
-) -> Prediction:
+) -> "Union[Prediction, Dict[str, Prediction]]":
     """Predicts with any model that ``rekindle predict`` takes.
 
     Parameters
@@ -216,10 +223,17 @@ def predict(
 
     Returns
     -------
-    Prediction
+    Prediction, or dict of str to Prediction
+        One for each name if the bars are of several instruments.
     """
     with Listener(progress) as listener:
         found = json.loads(_core.predict(os.fspath(model), bars._core, os.fspath(scaler), other_instrument, listener))
+    if bars.instruments:
+        return {one["name"]: _prediction(one) for one in found}
+    return _prediction(found[0])
+
+
+def _prediction(found: Dict[str, Any]) -> Prediction:
     low, high = found["interval"]
     return Prediction(
         value=found["value"],

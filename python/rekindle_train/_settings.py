@@ -18,6 +18,9 @@ class ReadSettings(TypedDict, total=False):
     #: Only contracts whose name begins with NAME. Default: 'all'.
     contract: str
 
+    #: The bars belong to several instruments. Default: 'no'.
+    several_instruments: Literal['no', 'by-root', 'by-name']
+
     #: Files of other names are parts of one history. Default: False.
     chain: bool
 
@@ -134,6 +137,12 @@ class TrainSettings(TypedDict, total=False):
 
     #: How features are scaled. Default: 'robust'.
     scaler: Literal['robust', 'standard', 'none']
+
+    #: Scale each of several instruments on its own, or all alike. Default: 'instrument'.
+    scale_by: Literal['instrument', 'all']
+
+    #: Give the network each row's instrument as an input. Default: 'none'.
+    instrument_input: Literal['none', 'one-hot']
 
     #: What to predict. Default: 'return'.
     target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
@@ -264,6 +273,12 @@ class WalkForwardSettings(TypedDict, total=False):
 
     #: How features are scaled. Default: 'robust'.
     scaler: Literal['robust', 'standard', 'none']
+
+    #: Scale each of several instruments on its own, or all alike. Default: 'instrument'.
+    scale_by: Literal['instrument', 'all']
+
+    #: Give the network each row's instrument as an input. Default: 'none'.
+    instrument_input: Literal['none', 'one-hot']
 
     #: What to predict. Default: 'return'.
     target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']
@@ -400,6 +415,12 @@ class SearchSettings(TypedDict, total=False):
 
     #: How features are scaled. Default: 'robust'.
     scaler: Literal['robust', 'standard', 'none']
+
+    #: Scale each of several instruments on its own, or all alike. Default: 'instrument'.
+    scale_by: Literal['instrument', 'all']
+
+    #: Give the network each row's instrument as an input. Default: 'none'.
+    instrument_input: Literal['none', 'one-hot']
 
     #: What to predict. Default: 'return'.
     target: Literal['return', 'direction', 'bar-return', 'barrier', 'volatility']

@@ -14,11 +14,8 @@ from . import _core
 #: A setting or an option: name, kind, default (JSON), words, group, brief, detail, commands.
 Row = Dict[str, Any]
 
-#: Settings for bars of several instruments, which only the program reads.
-OF_THE_PROGRAM = ("several_instruments", "scale_by", "instrument_input")
-
 #: Every setting of a run by its name.
-SETTINGS: Dict[str, Row] = {row["name"]: row for row in _core.settings() if row["name"] not in OF_THE_PROGRAM}
+SETTINGS: Dict[str, Row] = {row["name"]: row for row in _core.settings()}
 
 #: What walk-forward, search and backtest take besides settings, by command and name.
 OPTIONS: Dict[str, Dict[str, Row]] = {
@@ -106,9 +103,6 @@ def _finite(name: str, value: Any) -> Any:
 
 def _refuse(function: str, name: str) -> None:
     """Raises TypeError for a setting that the function does not take."""
-    if name in OF_THE_PROGRAM:
-        option = "--" + name.replace("_", "-")
-        raise TypeError(f"{function}() does not take {name!r}: only the program reads bars of several instruments ({option})")
     where = [other for other, rows in BY_FUNCTION.items() if name in rows]
     if where:
         raise TypeError(f"{function}() does not take {name!r}; it is a setting of {where[0]}()")

@@ -4,6 +4,7 @@
 #include "job.h"
 #include "market_tables.h"
 
+#include <rekindle/base/error.h>
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/simulate.h>
 #include <rekindle/trainer/settings.h>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <nanobind/ndarray.h>
@@ -39,7 +41,11 @@ class ColumnFile {
     ColumnFile& operator=(const ColumnFile&) = delete;
     ~ColumnFile() {
         std::error_code ignored;
-        fs::remove(path_, ignored);
+        for (const auto& entry :
+             fs::directory_iterator(path_.parent_path(), ignored)) // -0, -1 … of instruments
+            if (entry.path() == path_ ||
+                entry.path().filename().string().starts_with(path_.stem().string() + "-"))
+                fs::remove(entry.path(), ignored);
     }
     const fs::path& path() const noexcept { return path_; }
 
@@ -59,53 +65,68 @@ std::shared_ptr<Bars> read_bars(const std::vector<std::string>& paths, const nb:
     settings.config.data = paths;
     settings.given.insert("data");
     settings = with_settings(std::move(settings), json, "features");
-    market::ReadOptions options = trainer::read_options(settings.config, {});
+    Bars::Tables imported;
     for (const auto& [path, object] : tables)
-        options.tables.emplace(nb::cast<std::string>(path), import_table(object));
-    trainer::MarketData data =
+        imported.emplace(nb::cast<std::string>(path), import_table(object));
+    std::vector<market::ReadOptions> options; // of each instrument, in their order
+    std::vector<trainer::MarketData> markets =
         run_job(listener, [&](trainer::ProgressSink& progress, const CancellationToken& cancellation) {
             ThreadPool pool = pool_of(settings.config);
             const ColumnFile file;
-            const trainer::BarReader reader = [&](market::ReadOptions requested, ThreadPool& readers,
-                                                  LogSink& log, const CancellationToken& cancel,
-                                                  const auto& advanced) {
-                requested.tables = options.tables;
+            trainer::BarReader reader([&](market::ReadOptions requested, ThreadPool& readers, LogSink& log,
+                                          const CancellationToken& cancel, const auto& advanced) {
+                requested.tables = imported;
+                options.push_back(requested);
                 return market::read_bars(requested, readers, log, cancel, advanced);
-            };
-            return trainer::load_market_data(settings.config, file.path(), pool, progress, cancellation,
-                                             trainer::LastSession::when_complete_or_none, reader);
+            });
+            reader.tables = imported;
+            return trainer::load_markets(settings.config, file.path(), pool, progress, cancellation,
+                                         trainer::LastSession::when_complete_or_none, reader);
         });
-    return std::make_shared<Bars>(std::move(settings), std::move(options), std::move(data));
+    std::vector<std::shared_ptr<const InstrumentBars>> instruments;
+    for (std::size_t i = 0; i < markets.size(); ++i)
+        instruments.push_back(std::make_shared<const InstrumentBars>(
+            InstrumentBars{std::move(options.at(i)), std::move(markets[i])}));
+    return std::make_shared<Bars>(std::move(settings), std::move(imported), std::move(instruments));
 }
 
-Json contracts_json(const market::ReadReport& report) {
-    Json contracts = Json::object();
-    for (const market::ContractRows& contract : report.contracts)
-        contracts[contract.name] = contract.rows;
-    return contracts;
-}
-
-/// What was read, as JSON text.
+/// What was read, as JSON text. With several instruments, `tick` is null unless all have the same.
 std::string describe(const Bars& bars) {
-    const trainer::MarketData& data = bars.data();
-    const market::ReadReport& report = data.read.report;
-    Json files = Json::array();
-    for (const fs::path& file : report.files)
-        files.push_back(file.string());
-    Json notes = report.notes;
-    for (const std::string& note : data.plan.notes)
-        notes.push_back(note);
-    return Json{{"format", report.format},
+    const market::ReadReport& first = bars.instruments().front()->data.read.report;
+    Json files = Json::array(), notes = Json::array(), contracts = Json::object(), names = Json::array();
+    std::uint64_t rows = 0, rejected = 0, sessions = 0;
+    bool synthetic = false, same_tick = true;
+    for (const auto& instrument : bars.instruments()) {
+        const trainer::MarketData& data = instrument->data;
+        const market::ReadReport& report = data.read.report;
+        if (bars.several())
+            names.push_back(data.instrument);
+        for (const fs::path& file : report.files)
+            if (std::ranges::find(files, Json(file.string())) == files.end())
+                files.push_back(file.string());
+        for (const auto* list : {&report.notes, &data.plan.notes})
+            for (const std::string& note : *list)
+                notes.push_back(bars.several() ? data.instrument + ": " + note : note);
+        for (const market::ContractRows& contract : report.contracts)
+            contracts[contract.name.empty() ? data.instrument : contract.name] = contract.rows;
+        rows += report.rows;
+        rejected += report.rejected;
+        sessions += data.summaries.size();
+        synthetic = synthetic || report.synthetic;
+        same_tick = same_tick && report.profile_bin == 0 && report.tick.points == first.tick.points;
+    }
+    return Json{{"format", first.format},
+                {"instruments", names},
                 {"files", files},
-                {"rows", report.rows},
-                {"rejected", report.rejected},
-                {"tick", report.profile_bin > 0 ? Json(nullptr) : Json(report.tick.points)},
-                {"tick_text", market::tick_text(report)},
-                {"bar_length", market::BarLength::of(report.spacing).text()},
-                {"contracts", contracts_json(report)},
-                {"sessions", data.summaries.size()},
-                {"synthetic", report.synthetic},
-                {"data_hash", report.data_hash.hex()},
+                {"rows", rows},
+                {"rejected", rejected},
+                {"tick", same_tick ? Json(first.tick.points) : Json(nullptr)},
+                {"tick_text", market::tick_text(first)},
+                {"bar_length", market::BarLength::of(first.spacing).text()},
+                {"contracts", contracts},
+                {"sessions", sessions},
+                {"synthetic", synthetic},
+                {"data_hash", first.data_hash.hex()},
                 {"notes", notes}}
         .dump();
 }
@@ -117,7 +138,13 @@ std::string config_text(const Bars& bars) {
 }
 
 Table rejected_table(const Bars& bars) {
-    const std::vector<market::RejectedRow>& rows = bars.data().read.rejected;
+    std::vector<market::RejectedRow> rows;
+    for (const auto& instrument : bars.instruments())
+        for (const market::RejectedRow& row : instrument->data.read.rejected)
+            if (std::ranges::none_of(rows, [&](const market::RejectedRow& other) {
+                    return other.file == row.file && other.line == row.line && other.column == row.column;
+                }))
+                rows.push_back(row);
     std::vector<std::int64_t> lines, columns;
     std::vector<std::int32_t> numbers;
     std::vector<std::string> files, reasons, texts;
@@ -169,16 +196,60 @@ Table targets_of(const Bars& bars, const std::string& json, nb::handle listener)
 
 } // namespace
 
+const trainer::MarketData& Bars::data() const {
+    if (!several())
+        return instruments_.front()->data;
+    std::vector<std::string> names;
+    for (const auto& instrument : instruments_)
+        names.push_back(instrument->data.instrument);
+    throw usage_error("these are the bars of several instruments")
+        .expected(fmt::format("one of them, such as bars[\"{}\"]; bars.instruments lists the names",
+                              names.front()));
+}
+
+std::shared_ptr<Bars> Bars::of(const std::string& instrument) const {
+    const auto found = std::ranges::find_if(
+        instruments_, [&](const auto& one) { return several() && one->data.instrument == instrument; });
+    if (found == instruments_.end())
+        throw usage_error(fmt::format("there is no instrument \"{}\"", instrument))
+            .expected("one of bars.instruments");
+    const market::ReadOptions& options = (*found)->options;
+    Settings own = settings_;
+    own.config =
+        trainer::config_of_instrument(settings_.config, instrument, options.exact_contracts, options.paths);
+    if (own.config.tick.find('=') != std::string::npos)
+        own.config.tick = trainer::value_for(settings_.config.tick, instrument).value_or("auto");
+    own.config.several_instruments = trainer::SeveralInstruments::no;
+    auto bars = std::make_shared<Bars>(std::move(own), tables_,
+                                       std::vector<std::shared_ptr<const InstrumentBars>>{*found});
+    bars->taken_ = instrument;
+    return bars;
+}
+
 trainer::BarReader Bars::reader() const {
-    return [this](market::ReadOptions requested, ThreadPool& pool, LogSink& log,
-                  const CancellationToken& cancel, const auto& progress) {
-        requested.tables = options_.tables;
-        market::ReadOptions read = options_;
-        read.column_file = requested.column_file;
-        if (requested.chunk_size == 0 && requested == read)
-            return data_.read;
+    trainer::BarReader reader([this](market::ReadOptions requested, ThreadPool& pool, LogSink& log,
+                                     const CancellationToken& cancel, const auto& progress) {
+        requested.tables = tables_;
+        const bool all_bars =
+            requested.exact_contracts.empty() &&
+            std::ranges::equal(requested.paths, settings_.config.data,
+                               [](const fs::path& a, const std::string& b) { return a == b; });
+        if (!taken_.empty() && all_bars) {
+            const market::ReadOptions& own = instruments_.front()->options;
+            requested.paths = own.paths;
+            requested.exact_contracts = own.exact_contracts;
+            requested.contract = own.contract;
+        }
+        for (const auto& instrument : instruments_) {
+            market::ReadOptions read = instrument->options;
+            read.column_file = requested.column_file;
+            if (requested.chunk_size == 0 && requested == read)
+                return instrument->data.read;
+        }
         return market::read_bars(requested, pool, log, cancel, progress);
-    };
+    });
+    reader.tables = tables_;
+    return reader;
 }
 
 void bind_bars(nb::module_& module) {
@@ -194,8 +265,14 @@ void bind_bars(nb::module_& module) {
         .def("table", [](const Features& features) { return features.table; })
         .def("matrix", &matrix_of);
     nb::class_<Bars>(module, "Bars")
-        .def("__len__", [](const Bars& bars) { return bars.data().read.bars.size(); })
-        .def("sessions_count", [](const Bars& bars) { return bars.data().summaries.size(); })
+        .def("__len__",
+             [](const Bars& bars) {
+                 std::size_t rows = 0;
+                 for (const auto& instrument : bars.instruments())
+                     rows += instrument->data.read.bars.size();
+                 return rows;
+             })
+        .def("of", &Bars::of, nb::arg("instrument"))
         .def("report", &describe)
         .def("config", &config_text)
         .def("table",

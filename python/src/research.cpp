@@ -10,6 +10,8 @@
 #include <rekindle/base/text.h>
 #include <rekindle/cli/research_options.h>
 #include <rekindle/market/arrow_table.h>
+#include <rekindle/market/table_file.h>
+#include <rekindle/research/combined_report.h>
 #include <rekindle/research/walk_forward.h>
 #include <rekindle/trainer/market_data.h>
 
@@ -49,6 +51,8 @@ nb::dict walk_forward(const Bars& bars, const std::string& json, const std::stri
     result["verdict"] = outcome.verdict;
     result["has_edge"] = outcome.has_edge;
     result["lines"] = outcome.score_lines;
+    for (const std::string& line : outcome.instrument_lines)
+        result["lines"].attr("append")(line);
     result["notes"] = outcome.notes;
     result["predictions"] = prediction_table(std::move(outcome.predictions));
     return result;
@@ -183,12 +187,14 @@ Signals signals_of(nb::handle table, const std::string& name) {
     Signals signals{.name = name};
     if (!table.is_none())
         signals.csv = market::csv_of(import_table(table), columns);
-    else if (!name.ends_with(".parquet")) // run_backtest_job() refuses Parquet with a hint
-        signals.csv = read_file(name);
+    else
+        signals.csv = market::table_text(name);
     std::string_view header(signals.csv);
     while (header.starts_with('#'))
         header.remove_prefix(std::min(header.find('\n'), header.size() - 1) + 1);
-    const std::string names = "," + lower_case(trim(header.substr(0, header.find('\n')))) + ",";
+    std::string names = "," + lower_case(trim(header.substr(0, header.find('\n')))) + ",";
+    for (char& c : names)
+        c = c == ';' || c == '\t' ? ',' : c;
     signals.option = names.find(",position,") == std::string::npos ? "predictions" : "positions";
     if (signals.name.empty())
         signals.name = market::memory_path(signals.option).string();
@@ -223,6 +229,14 @@ nb::dict backtest(const Bars& bars, nb::handle table, const std::string& name, c
     return result;
 }
 
+/// Writes the page; returns the verdicts as JSON text.
+std::string report(const std::vector<std::string>& folders, const std::string& page) {
+    const std::vector<std::filesystem::path> paths(folders.begin(), folders.end());
+    const trainer::CombinedReport combined = research::combine(research::read_reports(paths), page);
+    write_file_atomically(page, trainer::render_combined_report(combined));
+    return research::verdicts_json(combined, page).dump();
+}
+
 } // namespace
 
 void bind_research(nb::module_& module) {
@@ -232,6 +246,8 @@ void bind_research(nb::module_& module) {
                nb::arg("remote").none());
     module.def("backtest", &backtest, nb::arg("bars"), nb::arg("table").none(), nb::arg("name"),
                nb::arg("settings"), nb::arg("rules"), nb::arg("listener"));
+    module.def("report", &report, nb::arg("folders"), nb::arg("page"),
+               nb::call_guard<nb::gil_scoped_release>());
     nb::class_<research::TrialWorker>(module, "TrialWorker")
         .def("run", &run_trials, nb::arg("trials"), nb::arg("listener"));
     module.def("trial_worker", &trial_worker, nb::arg("bars"), nb::arg("description"), nb::arg("threads"),

@@ -73,7 +73,7 @@ Column setting_column(const std::string& key, std::span<const research::Trial> t
 }
 
 ColumnType time_type(const research::BacktestOutcome& outcome) {
-    return outcome.raw_labels ? ColumnType::label : ColumnType::instant;
+    return outcome.instruments.front().raw_labels ? ColumnType::label : ColumnType::instant;
 }
 
 } // namespace
@@ -113,30 +113,39 @@ Table trial_table(std::span<const research::Trial> trials) {
 }
 
 Table trade_table(const research::BacktestOutcome& outcome) {
+    using research::PlacedTrade;
     using research::Trade;
-    const std::span<const Trade> trades(outcome.judged.result.trades);
-    const auto& bars = outcome.series.bars;
+    const std::vector<PlacedTrade> placed = trades_of(outcome);
+    const std::span<const PlacedTrade> trades(placed);
     const auto number = [&](const char* name, double Trade::*member) {
-        return column_of(name, ColumnType::float64, trades, [=](const Trade& t) { return t.*member; });
+        return column_of(name, ColumnType::float64, trades,
+                         [=](const PlacedTrade& t) { return t.trade.*member; });
     };
-    std::vector<std::string> exits;
-    for (const Trade& trade : trades)
-        exits.emplace_back(name_of(trade.exit));
-    std::vector<std::int32_t> contracts;
-    for (const Trade& trade : trades)
-        contracts.push_back(bars[trade.entry_bar].contract);
-    return Table(
-        {column_of("entry_known_at", time_type(outcome), trades,
-                   [&](const Trade& t) { return bars[t.entry_bar].end; }),
-         column_of("exit_known_at", time_type(outcome), trades,
-                   [&](const Trade& t) { return bars[t.exit_bar].end; }),
-         text_column("contract", std::move(contracts), outcome.series.contracts),
-         number("quantity", &Trade::quantity), number("entry_price", &Trade::entry_price),
-         number("exit_price", &Trade::exit_price), number("commission", &Trade::commission),
-         number("profit", &Trade::profit),
-         column_of("bars", ColumnType::int64, trades,
-                   [](const Trade& t) { return static_cast<std::int64_t>(t.exit_bar - t.entry_bar) + 1; }),
-         texts_column("exit", exits)});
+    std::vector<std::string> exits, contracts, instruments;
+    for (const PlacedTrade& trade : trades) {
+        exits.emplace_back(name_of(trade.trade.exit));
+        contracts.push_back(trade.contract());
+        instruments.push_back(trade.instrument.name);
+    }
+    std::vector<Column> columns;
+    if (outcome.judged_together())
+        columns.push_back(texts_column("instrument", instruments));
+    columns.push_back(column_of("entry_known_at", time_type(outcome), trades,
+                                [](const PlacedTrade& t) { return t.entry().end; }));
+    columns.push_back(column_of("exit_known_at", time_type(outcome), trades,
+                                [](const PlacedTrade& t) { return t.exit().end; }));
+    columns.push_back(texts_column("contract", contracts));
+    for (const auto& [name, member] : {std::pair{"quantity", &Trade::quantity},
+                                       {"entry_price", &Trade::entry_price},
+                                       {"exit_price", &Trade::exit_price},
+                                       {"commission", &Trade::commission},
+                                       {"profit", &Trade::profit}})
+        columns.push_back(number(name, member));
+    columns.push_back(column_of("bars", ColumnType::int64, trades, [](const PlacedTrade& t) {
+        return static_cast<std::int64_t>(t.trade.exit_bar - t.trade.entry_bar) + 1;
+    }));
+    columns.push_back(texts_column("exit", exits));
+    return Table(std::move(columns));
 }
 
 Table equity_table(const research::BacktestOutcome& outcome) {

@@ -12,6 +12,8 @@
 
 #include <cmath>
 #include <nanobind/stl/string.h>
+#include <set>
+#include <utility>
 
 namespace rekindle::python {
 
@@ -19,11 +21,20 @@ namespace nb = nanobind;
 
 namespace {
 
+/// With a column `instrument` if there are several.
 Table validation_table(trainer::ValidationRows rows, ColumnType time) {
-    return Table({own_column("date", ColumnType::date, std::move(rows.dates)),
-                  own_column("known_at", time, std::move(rows.known_at)),
-                  own_column("prediction", ColumnType::float64, std::move(rows.predicted)),
-                  own_column("outcome", ColumnType::float64, std::move(rows.outcome))});
+    std::vector<Column> columns;
+    columns.push_back(own_column("date", ColumnType::date, std::move(rows.dates)));
+    columns.push_back(own_column("known_at", time, std::move(rows.known_at)));
+    if (!rows.instruments.empty()) {
+        std::vector<std::int32_t> indices;
+        for (std::size_t i = 0; i < rows.instruments.size(); ++i)
+            indices.push_back(static_cast<std::int32_t>(i));
+        columns.push_back(text_column("instrument", std::move(indices), std::move(rows.instruments)));
+    }
+    columns.push_back(own_column("prediction", ColumnType::float64, std::move(rows.predicted)));
+    columns.push_back(own_column("outcome", ColumnType::float64, std::move(rows.outcome)));
+    return Table(std::move(columns));
 }
 
 nb::dict train(const Bars& bars, const std::string& json, nb::handle listener) {
@@ -34,26 +45,37 @@ nb::dict train(const Bars& bars, const std::string& json, nb::handle listener) {
         });
     nb::dict result;
     result["folder"] = outcome.run_folder.string();
-    result["validation"] = validation_table(std::move(outcome.validation), time_type(bars.data()));
+    result["validation"] =
+        validation_table(std::move(outcome.validation), time_type(bars.instruments().front()->data));
     return result;
 }
 
-/// Returns the prediction as JSON text, with null for unknown values.
+/// Returns the predictions for all instruments of the bars as JSON text: a list with null for unknown values.
 std::string predict(const std::string& model, const Bars& bars, const std::string& scaler,
                     bool other_instrument, nb::handle listener) {
+    std::set<std::string> given = bars.settings().given;
+    if (!bars.taken().empty()) // the model says whether it is of several instruments
+        for (const char* key : {"several_instruments", "instrument", "tick"})
+            given.erase(key);
     const trainer::PredictOptions options{.model = model,
                                           .input = bars.settings().config,
-                                          .given = bars.settings().given,
+                                          .given = std::move(given),
                                           .scaler = scaler,
                                           .other_instrument = other_instrument};
-    const trainer::Prediction prediction =
+    const std::vector<trainer::Prediction> predictions =
         run_job(listener, [&](trainer::ProgressSink& progress, const CancellationToken& cancellation) {
-            return trainer::predict(options, progress, cancellation, bars.reader());
+            return trainer::predict_each(options, progress, cancellation, bars.reader());
         });
-    nlohmann::ordered_json result;
-    trainer::to_json(result, prediction);
-    result["lines"] = trainer::describe(prediction);
-    return result.dump();
+    auto results = nlohmann::ordered_json::array();
+    for (const trainer::Prediction& prediction : predictions) {
+        if (!bars.taken().empty() && !prediction.name.empty() && prediction.name != bars.taken())
+            continue; // a model of several instruments predicts all that the source of the bars holds
+        nlohmann::ordered_json result;
+        trainer::to_json(result, prediction);
+        result["lines"] = trainer::describe(prediction);
+        results.push_back(std::move(result));
+    }
+    return results.dump();
 }
 
 /// Throws Error (usage) if the folder is not a run folder.

@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include <rekindle/base/error.h>
 #include <rekindle/trainer/combinations.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/settings.h>
@@ -74,6 +75,11 @@ Settings with_settings(Settings base, const std::string& json, std::string_view 
     if (config.compat == trainer::Compat::original && !base.given.contains("clock"))
         config.clock = market::Clock::raw;
     trainer::check_combinations(command, config, base.chosen);
+    const bool several = config.several_instruments != trainer::SeveralInstruments::no;
+    if (!several && (config.instrument == "each" || config.instrument.find('=') != std::string::npos))
+        throw usage_error("there is only one instrument")
+            .at("--instrument")
+            .expected("one symbol, or --several-instruments with it");
     if (config.instrument == "auto")
         config.instrument = "none"; // so that reading and training form the same sessions
     trainer::apply_instrument(config, base.given);

@@ -1,6 +1,10 @@
 #include "job_config.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/hash.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/profile_output.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/settings.h>
 
@@ -50,6 +54,35 @@ trainer::TrainConfig resumed_config(const trainer::TrainConfig& requested, const
     trainer::TrainConfig config = stored;
     trainer::update_from_json(own, config);
     return config;
+}
+
+std::string hash_of_bars(std::span<const trainer::MarketData> markets) {
+    if (markets.size() == 1 && markets.front().instrument.empty())
+        return markets.front().read.report.data_hash.hex();
+    std::string text;
+    for (const trainer::MarketData& data : markets)
+        text += data.instrument + " " + data.read.report.data_hash.hex() + "\n";
+    return hash128(text).hex();
+}
+
+void add_bars(std::span<const trainer::MarketData> markets, trainer::ReportData& report) {
+    const auto number = [](std::size_t value) { return with_thousands(static_cast<std::int64_t>(value)); };
+    for (const trainer::MarketData& data : markets) {
+        const market::ReadReport& read = data.read.report;
+        report.inputs.push_back(trainer::report_input(read));
+        report.synthetic = report.synthetic || read.synthetic;
+        const std::string of = data.instrument.empty() ? "" : " of " + data.instrument;
+        report.data.push_back({"Bars" + of, fmt::format("{} ({}, {})", number(read.rows), read.format,
+                                                        format_bytes(read.bytes))});
+        report.data.push_back(
+            {"Sessions" + of,
+             fmt::format("{}, {} to {}{}", number(data.summaries.size()),
+                         market::format_date(data.summaries.front().date),
+                         market::format_date(data.summaries.back().date),
+                         data.instrument.empty() ? "" : "; " + trainer::hours_text(data.session_rules))});
+        report.data.push_back({"Tick" + of, market::tick_text(read)});
+    }
+    report.data.push_back({"XXH3-128 of the input", hash_of_bars(markets)});
 }
 
 void refuse_on_resume(std::string_view option, std::string_view noun) {

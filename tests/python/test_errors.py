@@ -49,8 +49,7 @@ def test_wrong_use(bars, call, where, text):
         (lambda bars: rk.train(bars, epoch=3), "did you mean 'epochs'?"),
         (lambda bars: rk.read_bars(7), "cannot read bars from int"),
         (lambda bars: rk.read_bars([{}]), "cannot read bars from dict"),
-        (lambda bars: rk.read_bars("bars.csv", several_instruments="by-name"), "only the program reads bars of several instruments"),
-        (lambda bars: rk.train(bars, scale_by="instrument"), "only the program reads bars of several instruments"),
+        (lambda bars: rk.train(bars, several_instruments="by-name"), "it is a setting of read_bars()"),
     ],
 )
 def test_wrong_types(bars, call, text):
@@ -65,7 +64,7 @@ def test_options_become_keywords():
     assert in_python("(--purge, raised)") == "(purge, raised)"
     assert in_python("add --chain.") == "add chain=True."
     assert in_python("--clock exchange --stamp-zone ZONE") == "clock='exchange' stamp_zone=ZONE"
-    assert in_python("--several-instruments trains one model") == "rekindle train --several-instruments trains one model"
+    assert in_python("--several-instruments trains one model") == "several_instruments trains one model"
     assert in_python("--vary learning-rate=1e-4..1e-2@log") == "vary={'learning_rate': '1e-4..1e-2@log'}"
     assert in_python("--sizing volatility --size 0.15") == "sizing='volatility' size=0.15"
     assert in_python("--other-instrument predicts") == "other_instrument predicts"
@@ -91,7 +90,7 @@ def test_different_instruments(csv, folder):
     other.write_text("".join(lines).replace("ES ", "NQ "), encoding="utf-8")
     with pytest.raises(rk.UsageError, match="different instruments") as raised:
         rk.read_bars([csv, other], progress=False)
-    assert "rekindle train --several-instruments" in raised.value.hint
+    assert "several_instruments" in raised.value.hint
 
 
 def test_bars_of_an_instrument(csv, folder):

@@ -187,7 +187,7 @@ def test_signals_in_tables(bars, walked, folder, make):
         (lambda bars: rk.search(bars, {"epochs": [1, 2]}, method="halving"), rk.UsageError, "min_epochs"),
         (lambda bars: rk.search(bars, {"learning_rate": [0.1]}, reduction=4), rk.UsageError, "method='halving'"),
         (lambda bars: rk.search(bars, {"learning_rat": [0.1]}), rk.UsageError, "learning"),
-        (lambda bars: rk.search(bars, {"learning_rate": [0.1]}, several_instruments="by-name"), TypeError, "only the program"),
+        (lambda bars: rk.search(bars, {"learning_rate": [0.1]}, several_instruments="by-name"), TypeError, "it is a setting of read_bars()"),
         (lambda bars: rk.walk_forward(bars, test_blocks=2), rk.UsageError, "test_blocks has no effect without blocks"),
         (lambda bars: rk.walk_forward(bars, window="rolling", blocks=4), rk.UsageError, "blocks"),
         (lambda bars: rk.walk_forward(bars, folds=0), rk.UsageError, "folds"),

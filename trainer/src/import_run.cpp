@@ -191,6 +191,7 @@ ImportOutcome import_run(ImportOptions options, ProgressSink& sink, const Cancel
                                   evaluation,
                                   std::nullopt,
                                   {},
+                                  validation_importance(set, engine, static_cast<std::uint64_t>(config.seed)),
                                   predicted,
                                   imported.notes,
                                   {}});

@@ -348,8 +348,10 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
             outcome.mean_lines.push_back(describe(score));
     }
     const auto by_instrument = evaluate_instruments(set, predicted, baselines, seed);
-    write_outputs(folder, {config, markets, set, model, spec.optimizer, device, result, population,
-                           evaluation, forecasts, by_instrument, predicted, progress.notes, progress.stages});
+    const auto importance = validation_importance(set, engine, seed);
+    write_outputs(folder,
+                  {config, markets, set, model, spec.optimizer, device, result, population, evaluation,
+                   forecasts, by_instrument, importance, predicted, progress.notes, progress.stages});
     progress.stage_ended("Writing results", seconds_since(start),
                          fmt::format("into {}", folder.path().string()));
     outcome.validation = validation_rows(set, predicted);

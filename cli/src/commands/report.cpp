@@ -29,26 +29,6 @@ void print_text(Stream& output, const trainer::CombinedReport& combined, const s
     output.line(fmt::format("report: {}", page));
 }
 
-nlohmann::ordered_json json_of(const trainer::CombinedReport& combined, const std::string& page) {
-    nlohmann::ordered_json stages = nlohmann::ordered_json::array();
-    for (const trainer::ReportStage& one : combined.stages) {
-        nlohmann::ordered_json stage{{"kind", trainer::name_of(one.report.kind)},
-                                     {"report", one.link},
-                                     {"judged", one.report.judged},
-                                     {"verdict", one.report.evaluation.verdict.text()},
-                                     {"has_edge", one.report.evaluation.has_edge}};
-        if (one.report.final_part)
-            stage["final"] = {{"judged", one.report.final_part->rows},
-                              {"verdict", one.report.final_part->evaluation.verdict.text()},
-                              {"has_edge", one.report.final_part->evaluation.has_edge}};
-        stages.push_back(std::move(stage));
-    }
-    return {{"verdict", combined.verdict.text()},
-            {"has_edge", combined.has_edge},
-            {"report", page},
-            {"stages", stages}};
-}
-
 } // namespace
 
 ExitStatus run_report(Context& context) {
@@ -58,7 +38,7 @@ ExitStatus run_report(Context& context) {
     const trainer::CombinedReport combined = research::combine(research::read_reports(folders), page);
     write_file_atomically(page, trainer::render_combined_report(combined));
     if (context.messages.json || context.line.text("format") == "json")
-        context.result(json_of(combined, page));
+        context.result(research::verdicts_json(combined, page));
     else
         print_text(context.output, combined, page);
     return ExitStatus::success;

@@ -20,6 +20,7 @@ void print_outcome(Context& context, const research::WalkForwardOutcome& outcome
                         {"verdict", outcome.verdict},
                         {"has_edge", outcome.has_edge},
                         {"scores", outcome.score_lines},
+                        {"instruments", outcome.instrument_lines},
                         {"notes", outcome.notes},
                         {"seconds", outcome.seconds}});
         return;
@@ -33,6 +34,8 @@ void print_outcome(Context& context, const research::WalkForwardOutcome& outcome
     output.line(outcome.verdict);
     output.line("");
     for (const std::string& line : outcome.score_lines)
+        output.line(line);
+    for (const std::string& line : outcome.instrument_lines)
         output.line(line);
     for (const std::string& note : outcome.notes)
         output.line(note);

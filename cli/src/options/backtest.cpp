@@ -21,9 +21,11 @@ std::vector<OptionSpec> signals() {
          .kind = ValueKind::path,
          .value_name = "FILE",
          .group = group,
-         .brief = "CSV of predictions, as rekindle predict --all writes it",
-         .detail = "Needs the columns known_at (UTC) and prediction. The backtest begins with the first "
-                   "prediction and ends with the bar in which the last prediction became known.",
+         .brief = "Predictions (CSV or Parquet), as rekindle predict --all writes them",
+         .detail =
+             "Needs the columns known_at (UTC) and prediction, and with --several-instruments the column "
+             "instrument. The backtest begins with the first "
+             "prediction and ends with the bar in which the last prediction became known.",
          .example = "--data bars.csv --predictions predictions.csv",
          .commands = only_backtest,
          .not_with = {without_predictions("both set the positions")}},
@@ -31,9 +33,10 @@ std::vector<OptionSpec> signals() {
          .kind = ValueKind::path,
          .value_name = "FILE",
          .group = group,
-         .brief = "CSV of positions: known_at, position, and optionally orders",
+         .brief = "Positions (CSV or Parquet): known_at, position, and optionally orders",
          .detail = "The columns are known_at (UTC), position (the target position; negative: short), and "
-                   "optionally limit or stop (price of the entry), stop_loss and take_profit. A position "
+                   "optionally instrument, limit or stop (price of the entry), stop_loss and take_profit. A "
+                   "position "
                    "holds until the next row.",
          .example = "--data bars.csv --positions positions.csv",
          .commands = only_backtest},

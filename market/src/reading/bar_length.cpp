@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rekindle::market::reading {
 
 namespace {
@@ -40,6 +42,13 @@ BarSpacing DistanceCounter::spacing() const {
     const auto counts = all();
     const std::vector<std::pair<std::int64_t, std::uint64_t>> pairs(counts.begin(), counts.end());
     return BarSpacing(pairs);
+}
+
+std::int64_t stated_bar_length(const std::vector<InputFile>& files) {
+    const std::int64_t length = files.front().bar_seconds;
+    const bool all =
+        std::ranges::all_of(files, [&](const InputFile& file) { return file.bar_seconds == length; });
+    return all ? length : 0;
 }
 
 void require_one_bar_length(const std::vector<InputFile>& files,

@@ -49,6 +49,9 @@ class DistanceCounter {
     std::uint64_t run_ = 0;
 };
 
+/// The length of a bar in seconds that all files state; 0 if one does not, or if they differ.
+std::int64_t stated_bar_length(const std::vector<InputFile>& files);
+
 /// Throws Error (usage) if the bars of two files certainly differ in length, naming both files and lengths.
 /// `counters` has one element per file.
 void require_one_bar_length(const std::vector<InputFile>& files,

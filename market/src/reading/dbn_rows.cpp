@@ -68,6 +68,22 @@ std::int64_t date_of_number(std::uint32_t yyyymmdd) {
     return days_from_civil(yyyymmdd / 10'000, month, yyyymmdd % 100);
 }
 
+/// The length of a bar of a schema (ohlcv-1s, -1m, -1h, -1d); 0 for other schemas and a mixture of them.
+std::int64_t seconds_of_schema(std::uint16_t schema) {
+    switch (schema) {
+    case 5:
+        return 1;
+    case 6:
+        return 60;
+    case 7:
+        return 3600;
+    case 8:
+        return day_seconds;
+    default:
+        return 0;
+    }
+}
+
 class DbnRows final : public TableRows {
   public:
     DbnRows(std::filesystem::path path, RecordStream stream)
@@ -93,6 +109,7 @@ class DbnRows final : public TableRows {
     std::string format() const override { return fmt::format("Databento DBN {}", version_); }
     const std::string& header() const override { return header_; }
     bool stamps_begin_bars() const override { return true; }
+    std::int64_t bar_seconds() const override { return bar_seconds_; }
     std::uint64_t bytes_done() const override { return stream_.bytes_done(); }
     std::uint64_t bytes_total() const override { return stream_.bytes_total(); }
 
@@ -114,7 +131,9 @@ class DbnRows final : public TableRows {
 
     void read_metadata(std::string_view bytes) {
         MetadataReader reader(bytes, path_);
-        reader.take(16 + 2 + 3 * 8); // data set, schema, start, end, limit
+        reader.take(16); // data set
+        bar_seconds_ = seconds_of_schema(reader.number<std::uint16_t>());
+        reader.take(3 * 8); // start, end, limit
         if (version_ == 1)
             reader.take(8); // number of records
         reader.take(1);     // kind of the symbols that were asked for
@@ -198,6 +217,7 @@ class DbnRows final : public TableRows {
     std::filesystem::path path_;
     RecordStream stream_;
     unsigned version_ = 0;
+    std::int64_t bar_seconds_ = 0;
     std::map<std::uint32_t, std::vector<Interval>> symbols_;
     std::string header_ = "ts_event,open,high,low,close,volume,symbol\n";
 };

@@ -71,6 +71,7 @@ InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& opt
     file.packed = source->packed();
     file.rows = source->rows();
     file.begins_bars = source->stamps_begin_bars();
+    file.bar_seconds = source->bar_seconds();
     if (const std::string format = source->table_format(); !format.empty()) {
         file.layout.format = format;
         file.layout.data_line = 1; // rows are counted without the header

@@ -27,6 +27,7 @@ struct InputFile {
     std::uint64_t rows = 0;    ///< if the file says so, else 0
     bool packed = false;
     bool begins_bars = false;      ///< the format defines that a timestamp is the start of its bar
+    std::int64_t bar_seconds = 0;  ///< the length of a bar, if the file says so, else 0
     bool newest_first = false;     ///< the beginning runs from newest to oldest
     bool lacks_volumes = false;    ///< no row of the beginning has a volume
     std::optional<DayStamps> days; ///< if a bar is a day or more

@@ -375,7 +375,8 @@ class BarReader {
         for (const DistanceCounter& of_file : pass_->collector.distances())
             distances.add(of_file);
         spacing_ = distances.spacing();
-        const std::int64_t usual_distance = distances.most_frequent();
+        const std::int64_t stated_length = dates_only_ ? 0 : stated_bar_length(files_);
+        const std::int64_t usual_distance = stated_length > 0 ? stated_length : distances.most_frequent();
         assembly.metadata.bar_seconds = usual_distance > 0 ? usual_distance : dates_only_ ? day_seconds : 60;
         if (options_.stamp == StampAt::bar_start && !dates_only_) {
             if (usual_distance == 0)

@@ -38,6 +38,7 @@ class TableSource final : public TextSource {
     std::string table_format() const override { return rows_->format(); }
     std::uint64_t rows() const override { return rows_->rows(); }
     bool stamps_begin_bars() const override { return rows_->stamps_begin_bars(); }
+    std::int64_t bar_seconds() const override { return rows_->bar_seconds(); }
     std::vector<std::string> notes() const override { return rows_->notes(); }
     std::uint64_t bytes_done() const override { return rows_->bytes_done(); }
     std::uint64_t bytes_total() const override { return rows_->bytes_total(); }

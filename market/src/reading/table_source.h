@@ -33,6 +33,8 @@ class TableRows {
     virtual std::uint64_t bytes_total() const = 0;
     /// Whether the format defines that a timestamp is the start of its bar.
     virtual bool stamps_begin_bars() const { return false; }
+    /// The length of a bar in seconds, if the file says so; otherwise 0.
+    virtual std::int64_t bar_seconds() const { return 0; }
     /// Sentences for the user.
     virtual std::vector<std::string> notes() const { return {}; }
 };

@@ -60,7 +60,9 @@ std::string_view CsvRow::text(std::string_view column) const {
 }
 
 double CsvRow::number(std::string_view column) const {
-    const std::string_view field = text(column);
+    std::string field(text(column));
+    if (decimal_comma_)
+        std::ranges::replace(field, ',', '.');
     if (field.empty() || lower_case(field) == "nan")
         return std::numeric_limits<double>::quiet_NaN();
     double value = 0;
@@ -89,6 +91,7 @@ void read_csv_rows(std::string_view csv, const std::string& where,
         csv.remove_prefix(3);
     std::vector<std::string> header;
     std::uint64_t line = 0;
+    char separator = ',';
     while (!csv.empty()) {
         const std::size_t end = std::min(csv.find('\n'), csv.size());
         const std::string_view content = trim(csv.substr(0, end));
@@ -96,8 +99,12 @@ void read_csv_rows(std::string_view csv, const std::string& where,
         ++line;
         if (content.empty() || (header.empty() && content.starts_with('#')))
             continue;
-        CsvRow current(header, where, line);
-        for (const std::string_view field : split(content, ','))
+        if (header.empty())
+            for (const char candidate : {'\t', ';', ','})
+                if (content.find(candidate) != std::string_view::npos)
+                    separator = candidate;
+        CsvRow current(header, where, line, separator);
+        for (const std::string_view field : split(content, separator))
             current.fields.push_back(unquoted(field));
         if (header.empty()) {
             for (const std::string_view name : current.fields) {

@@ -30,8 +30,7 @@ std::vector<std::string> parts_of(const Costs& costs, const std::string& currenc
 
 } // namespace
 
-JobCosts costs_of(const BacktestJob& job, const TradedSeries& series) {
-    const trainer::TrainConfig& bars = job.bars;
+JobCosts costs_of(const BacktestJob& job, const trainer::TrainConfig& bars, const TradedSeries& series) {
     const market::InstrumentTable table = bars.instruments.empty()
                                               ? market::InstrumentTable::embedded()
                                               : market::InstrumentTable::load(bars.instruments);

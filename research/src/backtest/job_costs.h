@@ -14,6 +14,7 @@ struct JobCosts {
 
 /// The typical costs of the bars' instrument, overridden by the costs that the user gave. Throws Error
 /// (usage) if the list is damaged or if slippage is in ticks but the prices have no tick.
-JobCosts costs_of(const BacktestJob& job, const TradedSeries& series);
+/// `bars` says how the bars were read; with several instruments, those of this one.
+JobCosts costs_of(const BacktestJob& job, const trainer::TrainConfig& bars, const TradedSeries& series);
 
 } // namespace rekindle::research

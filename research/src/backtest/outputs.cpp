@@ -19,18 +19,19 @@ std::string decimal(double value) {
 }
 
 std::string trades_csv(const BacktestOutcome& outcome) {
-    const bool raw = outcome.raw_labels;
-    std::string csv =
-        "entry_known_at,exit_known_at,contract,quantity,entry_price,exit_price,commission,profit,bars,"
-        "exit\n";
-    for (const Trade& trade : outcome.judged.result.trades) {
-        const TradedBar &entry = outcome.series.bars[trade.entry_bar],
-                        &exit = outcome.series.bars[trade.exit_bar];
-        csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", instant_text(entry.end, raw),
-                           instant_text(exit.end, raw), outcome.series.contracts[entry.contract],
-                           decimal(trade.quantity), decimal(trade.entry_price), decimal(trade.exit_price),
-                           decimal(trade.commission), decimal(trade.profit),
-                           trade.exit_bar - trade.entry_bar + 1, name_of(trade.exit));
+    const bool several = outcome.judged_together();
+    std::string csv = several ? "instrument," : "";
+    csv += "entry_known_at,exit_known_at,contract,quantity,entry_price,exit_price,commission,profit,bars,"
+           "exit\n";
+    for (const PlacedTrade& placed : trades_of(outcome)) {
+        const Trade& trade = placed.trade;
+        const bool raw = placed.instrument.raw_labels;
+        if (several)
+            csv += placed.instrument.name + ",";
+        csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", instant_text(placed.entry().end, raw),
+                           instant_text(placed.exit().end, raw), placed.contract(), decimal(trade.quantity),
+                           decimal(trade.entry_price), decimal(trade.exit_price), decimal(trade.commission),
+                           decimal(trade.profit), trade.exit_bar - trade.entry_bar + 1, name_of(trade.exit));
     }
     return csv;
 }
@@ -102,6 +103,27 @@ nlohmann::ordered_json json_of(const trainer::Score& score) {
     return json;
 }
 
+nlohmann::ordered_json costs_json(const TradedInstrument& instrument) {
+    return {{"text", instrument.costs_text},
+            {"point_value", instrument.costs.point_value},
+            {"commission", instrument.costs.commission},
+            {"commission_percent", 100 * instrument.costs.commission_share},
+            {"slippage", instrument.costs.slippage},
+            {"slippage_percent", 100 * instrument.costs.slippage_share},
+            {"margin_percent", 100 * instrument.costs.margin_share}};
+}
+
+nlohmann::ordered_json instruments_json(const BacktestOutcome& outcome) {
+    auto list = nlohmann::ordered_json::array();
+    for (const TradedInstrument& instrument : outcome.instruments)
+        list.push_back({{"name", instrument.name},
+                        {"costs", costs_json(instrument)},
+                        {"strategy", json_of(instrument.judged.evaluation.strategy)},
+                        {"buy_and_hold", json_of(instrument.judged.evaluation.buy_and_hold)},
+                        {"profit_before_costs", instrument.judged.evaluation.profit_before_costs}});
+    return list;
+}
+
 } // namespace
 
 std::string instant_text(std::int64_t instant, bool raw) {
@@ -127,14 +149,6 @@ void to_json(nlohmann::ordered_json& json, const BacktestOutcome& outcome) {
             {"last_date", market::format_date(judged.periods.dates.back())},
             {"signals", outcome.signals_text},
             {"currency", outcome.currency},
-            {"costs",
-             {{"text", outcome.costs_text},
-              {"point_value", outcome.costs.point_value},
-              {"commission", outcome.costs.commission},
-              {"commission_percent", 100 * outcome.costs.commission_share},
-              {"slippage", outcome.costs.slippage},
-              {"slippage_percent", 100 * outcome.costs.slippage_share},
-              {"margin_percent", 100 * outcome.costs.margin_share}}},
             {"scores", scores},
             {"strategy", json_of(evaluation.strategy)},
             {"buy_and_hold", json_of(evaluation.buy_and_hold)},
@@ -142,6 +156,10 @@ void to_json(nlohmann::ordered_json& json, const BacktestOutcome& outcome) {
             {"skill", evaluation.skill ? json_of(*evaluation.skill) : nlohmann::ordered_json(nullptr)},
             {"predictions_of_validation_rows", outcome.chosen_on},
             {"notes", outcome.notes}};
+    if (outcome.judged_together())
+        json["instruments"] = instruments_json(outcome);
+    else
+        json["costs"] = costs_json(outcome.instruments.front());
 }
 
 void write_backtest_files(const BacktestJob& job, BacktestOutcome& outcome) {

@@ -1,3 +1,5 @@
+#include "measure.h"
+
 #include <rekindle/research/performance.h>
 
 #include <algorithm>
@@ -49,14 +51,16 @@ PeriodReturns period_returns(const TradedSeries& series, const BacktestResult& r
         price = series.bars[bar].close;
         change = 0;
     }
+    name_periods(periods);
+    return periods;
+}
+
+void name_periods(PeriodReturns& periods) {
     const double days = std::max<double>(1, periods.dates.back() - periods.dates.front());
     periods.per_year =
         std::max<double>(1, static_cast<double>(periods.dates.size()) - 1) / days * days_per_year;
     periods.name = period_name(periods.per_year);
-    return periods;
 }
-
-namespace {
 
 void measure_returns(const PeriodReturns& periods, Performance& figures) {
     const double years = static_cast<double>(periods.strategy.size()) / periods.per_year;
@@ -73,17 +77,33 @@ void measure_returns(const PeriodReturns& periods, Performance& figures) {
     figures.annual_sharpe = estimate->ratio * (factor ? *factor : std::sqrt(periods.per_year));
 }
 
-void measure_trades(const BacktestResult& result, Performance& figures) {
-    double gains = 0, losses = 0;
-    for (const Trade& trade : result.trades) {
-        figures.winners += trade.profit > 0 ? 1 : 0;
-        (trade.profit > 0 ? gains : losses) += std::abs(trade.profit);
+void measure_drawdown_length(const PeriodReturns& periods, Performance& figures) {
+    double best = figures.capital;
+    std::size_t below = 0;
+    for (const double equity : periods.equity) {
+        below = equity < best ? below + 1 : 0;
+        best = std::max(best, equity);
+        figures.longest_drawdown = std::max(figures.longest_drawdown, below);
     }
-    figures.trades = result.trades.size();
+}
+
+void average_trades(Performance& figures) {
     if (figures.trades == 0)
         return;
-    figures.mean_profit = (gains - losses) / static_cast<double>(figures.trades);
-    figures.profit_factor = losses > 0 ? gains / losses : std::numeric_limits<double>::infinity();
+    figures.mean_profit = (figures.gains - figures.losses) / static_cast<double>(figures.trades);
+    figures.profit_factor =
+        figures.losses > 0 ? figures.gains / figures.losses : std::numeric_limits<double>::infinity();
+}
+
+namespace {
+
+void measure_trades(const BacktestResult& result, Performance& figures) {
+    for (const Trade& trade : result.trades) {
+        figures.winners += trade.profit > 0 ? 1 : 0;
+        (trade.profit > 0 ? figures.gains : figures.losses) += std::abs(trade.profit);
+    }
+    figures.trades = result.trades.size();
+    average_trades(figures);
 }
 
 } // namespace
@@ -106,13 +126,7 @@ Performance measure(const TradedSeries& series, const BacktestResult& result, co
     figures.exposure = figures.long_exposure + figures.short_exposure;
     const double years = static_cast<double>(periods.strategy.size()) / periods.per_year;
     figures.turnover = sum > 0 ? result.traded_value / (sum / bars) / years : 0;
-    double best = capital;
-    std::size_t below = 0;
-    for (const double equity : periods.equity) {
-        below = equity < best ? below + 1 : 0;
-        best = std::max(best, equity);
-        figures.longest_drawdown = std::max(figures.longest_drawdown, below);
-    }
+    measure_drawdown_length(periods, figures);
     measure_returns(periods, figures);
     measure_trades(result, figures);
     figures.commission = result.commission;

@@ -1,7 +1,7 @@
 #include "csv_table.h"
 
 #include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/market/table_file.h>
 #include <rekindle/research/signals.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace rekindle::research {
 
-std::vector<Decision> parse_positions(std::string_view csv, const std::string& where) {
-    std::vector<Decision> decisions;
+Positions parse_positions(std::string_view csv, const std::string& where) {
+    Positions positions;
     read_csv_rows(csv, where, {"known_at", "position"}, [&](const CsvRow& row) {
         Decision decision{.known_at = row.instant("known_at"),
                           .target_position = row.number("position"),
@@ -25,17 +25,18 @@ std::vector<Decision> parse_positions(std::string_view csv, const std::string& w
             decision.order = std::isnan(stop) ? OrderKind::limit : OrderKind::stop;
             decision.price = std::isnan(stop) ? limit : stop;
         }
+        std::vector<Decision>& decisions = positions[std::string(row.text("instrument"))];
         if (!decisions.empty() && decisions.back().known_at >= decision.known_at)
             throw row.error("the row is not later than the one before").expected("chronological order");
         decisions.push_back(decision);
     });
-    if (decisions.empty())
+    if (positions.empty())
         throw usage_error("the file has no positions").at(where);
-    return decisions;
+    return positions;
 }
 
-std::vector<Decision> read_positions(const std::filesystem::path& path) {
-    return parse_positions(read_file(path), path.string());
+Positions read_positions(const std::filesystem::path& path) {
+    return parse_positions(market::table_text(path), path.string());
 }
 
 } // namespace rekindle::research

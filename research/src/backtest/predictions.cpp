@@ -1,8 +1,8 @@
 #include "csv_table.h"
 
 #include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/market/table_file.h>
 #include <rekindle/research/signals.h>
 
 #include <fmt/format.h>
@@ -70,11 +70,7 @@ std::vector<PredictionRow> parse_predictions(std::string_view csv, const std::st
 }
 
 std::vector<PredictionRow> read_predictions(const std::filesystem::path& path) {
-    if (path.extension() == ".parquet")
-        throw usage_error("predictions are read from CSV")
-            .at(path.string())
-            .hint("rekindle predict --all writes CSV, unless the name ends in .parquet.");
-    return parse_predictions(read_file(path), path.string());
+    return parse_predictions(market::table_text(path), path.string());
 }
 
 std::vector<PredictionRow> select_predictions(std::vector<PredictionRow> rows,

@@ -18,7 +18,7 @@ using trainer::Chart;
 using trainer::Mark;
 
 /// A chart cannot show more points than this distinctly.
-constexpr std::size_t shown_points = 800;
+constexpr std::size_t charted_points = 800;
 constexpr std::size_t shown_trades = 12;
 
 std::string percent(double share) {
@@ -30,10 +30,10 @@ std::string money(double value, const std::string& currency) {
     return currency.empty() ? text : text + " " + currency;
 }
 
-/// At most shown_points evenly spaced indices below `count`, including the last one.
+/// At most charted_points evenly spaced indices below `count`, including the last one.
 std::vector<std::size_t> shown_indices(std::size_t count) {
     std::vector<std::size_t> indices;
-    const std::size_t every = std::max<std::size_t>(1, count / shown_points);
+    const std::size_t every = std::max<std::size_t>(1, count / charted_points);
     for (std::size_t i = 0; i < count; i += every)
         indices.push_back(i);
     if (indices.back() + 1 != count)
@@ -94,21 +94,26 @@ Chart drawdown_chart(const JudgedBacktest& judged) {
     return chart;
 }
 
-Chart position_chart(const PeriodReturns& periods) {
+Chart position_chart(const PeriodReturns& periods, bool together) {
     Chart chart{.title = "Position",
-                .description = fmt::format("Contracts at the end of each {}; negative: short.", periods.name),
+                .description =
+                    together
+                        ? fmt::format("Instruments held long minus those held short, at the end of each {}.",
+                                      periods.name)
+                        : fmt::format("Contracts at the end of each {}; negative: short.", periods.name),
                 .x = {.title = "year"},
-                .y = {.title = "contracts", .include_zero = true}};
+                .y = {.title = together ? "instruments" : "contracts", .include_zero = true}};
     chart.series.push_back(line("", periods, 0, [&](std::size_t i) { return periods.position[i]; }));
     chart.series.back().mark = Mark::step;
     chart.legend = false;
     return chart;
 }
 
-Chart profit_chart(const BacktestResult& result, const std::string& currency) {
+Chart profit_chart(const BacktestOutcome& outcome) {
+    const std::string& currency = outcome.currency;
     std::vector<double> profits;
-    for (const Trade& trade : result.trades)
-        profits.push_back(trade.profit);
+    for (const PlacedTrade& placed : trades_of(outcome))
+        profits.push_back(placed.trade.profit);
     Chart chart = trainer::distribution_chart(profits, "Profit of a trade",
                                               currency.empty() ? "profit" : "profit (" + currency + ")",
                                               trainer::Better::higher, "trade");
@@ -180,20 +185,44 @@ trainer::ReportTable skill_table(const BacktestEvaluation& evaluation, const std
 }
 
 trainer::ReportTable last_trades(const BacktestOutcome& outcome) {
-    const bool raw = outcome.raw_labels;
-    const auto& trades = outcome.judged.result.trades;
+    const auto trades = trades_of(outcome);
     trainer::ReportTable table{
         .title = "Last trades",
         .columns = {"entry", "exit", "quantity", "entry price", "exit price", "profit", "reason"}};
+    const bool together = outcome.judged_together();
+    if (together)
+        table.columns.insert(table.columns.begin(), "instrument");
     for (std::size_t i = trades.size() - std::min(trades.size(), shown_trades); i < trades.size(); ++i) {
-        const Trade& trade = trades[i];
-        table.rows.push_back({instant_text(outcome.series.bars[trade.entry_bar].end, raw),
-                              instant_text(outcome.series.bars[trade.exit_bar].end, raw),
-                              fmt::format("{:g}", trade.quantity), fmt::format("{:.7g}", trade.entry_price),
+        const Trade& trade = trades[i].trade;
+        const bool raw = trades[i].instrument.raw_labels;
+        table.rows.push_back({instant_text(trades[i].entry().end, raw),
+                              instant_text(trades[i].exit().end, raw), fmt::format("{:g}", trade.quantity),
+                              fmt::format("{:.7g}", trade.entry_price),
                               fmt::format("{:.7g}", trade.exit_price), money(trade.profit, ""),
                               std::string(name_of(trade.exit))});
+        if (together)
+            table.rows.back().insert(table.rows.back().begin(), trades[i].instrument.name);
     }
     table.caption = "Times are the ends of the bars that filled the orders. trades.csv lists all trades.";
+    return table;
+}
+
+trainer::ReportTable instruments_table(const BacktestOutcome& outcome) {
+    trainer::ReportTable table{
+        .title = "Instruments",
+        .columns = {"instrument", "profit after costs", "before costs", "buy and hold", "trades",
+                    "commission", "slippage"},
+        .caption = fmt::format("Each instrument has an account of its own with 1/{} of the capital.",
+                               outcome.instruments.size())};
+    for (const TradedInstrument& instrument : outcome.instruments) {
+        const BacktestEvaluation& own = instrument.judged.evaluation;
+        table.rows.push_back({instrument.name, money(own.strategy.profit, outcome.currency),
+                              money(own.profit_before_costs, outcome.currency),
+                              money(own.buy_and_hold.profit, outcome.currency),
+                              with_thousands(static_cast<std::int64_t>(own.strategy.trades)),
+                              money(own.strategy.commission, outcome.currency),
+                              money(own.strategy.slippage, outcome.currency)});
+    }
     return table;
 }
 
@@ -219,7 +248,6 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
     report.kind = trainer::ReportKind::backtest;
     report.evidence =
         outcome.chosen_on > 0 ? trainer::Evidence::single_split : trainer::Evidence::out_of_sample;
-    report.inputs = {trainer::report_input(outcome.bars)};
     report.judged = fmt::format("{} from {} to {}", counted(judged.periods.dates.size(), judged.periods.name),
                                 market::format_date(judged.periods.dates.front()),
                                 market::format_date(judged.periods.dates.back()));
@@ -230,7 +258,6 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
     report.run = outcome.signals_text;
     report.finished = market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
     report.program = "rekindle " + version_number();
-    report.synthetic = outcome.bars.synthetic;
     report.evaluation = judged.evaluation.evaluation;
     report.scores_note =
         fmt::format("{} After costs, over {}. Intervals come from a stationary bootstrap; a score whose "
@@ -241,18 +268,29 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
     report.sections.push_back(
         {.title = "Course",
          .charts = {equity_chart(judged, outcome.currency), drawdown_chart(judged),
-                    position_chart(judged.periods), profit_chart(judged.result, outcome.currency)},
+                    position_chart(judged.periods, outcome.judged_together()), profit_chart(outcome)},
          .sentences = {},
          .tables = {comparison(outcome), skill_table(judged.evaluation, judged.periods.name),
                     last_trades(outcome)}});
+    if (outcome.judged_together()) {
+        auto& tables = report.sections.back().tables;
+        tables.insert(tables.begin() + 1, instruments_table(outcome));
+    }
     report.data = {
-        {"Bars", fmt::format("{} ({})", counted(outcome.series.bars.size() - outcome.first, "bar"),
-                             outcome.bars.format)},
         {"Signals", outcome.signals_text},
-        {"Costs", outcome.costs_text},
         {"Capital", money(job.options.capital, outcome.currency)},
-        {"Size", fmt::format(fmt::runtime(sizing_text(job.options.sizing.kind)), job.options.sizing.amount)},
-        {"XXH3-128 of the bars", outcome.bars.data_hash.hex()}};
+        {"Size", fmt::format(fmt::runtime(sizing_text(job.options.sizing.kind)), job.options.sizing.amount)}};
+    for (const TradedInstrument& instrument : outcome.instruments) {
+        const std::string of = instrument.name.empty() ? "" : " of " + instrument.name;
+        report.inputs.push_back(trainer::report_input(instrument.bars));
+        report.synthetic = report.synthetic || instrument.bars.synthetic;
+        report.data.push_back(
+            {"Bars" + of,
+             fmt::format("{} ({})", counted(instrument.series.bars.size() - instrument.first, "bar"),
+                         instrument.bars.format)});
+        report.data.push_back({"Costs" + of, instrument.costs_text});
+        report.data.push_back({"XXH3-128 of the bars" + of, instrument.bars.data_hash.hex()});
+    }
     report.notes = outcome.notes;
     if (judged.evaluation.strategy.refused > 0)
         report.warnings.push_back(fmt::format("The equity did not cover the margin of {}.",
@@ -284,7 +322,8 @@ std::vector<std::string> describe(const BacktestOutcome& outcome) {
                               market::format_date(judged.periods.dates.back()),
                               counted(judged.periods.dates.size(), judged.periods.name)));
     add("signals", outcome.signals_text);
-    add("costs", outcome.costs_text);
+    for (const TradedInstrument& instrument : outcome.instruments)
+        add(instrument.name.empty() ? "costs" : "costs of " + instrument.name, instrument.costs_text);
     add("profit",
         fmt::format("{} after costs, {} before them; buy and hold {}", money(own.profit, outcome.currency),
                     money(judged.evaluation.profit_before_costs, outcome.currency),
@@ -294,6 +333,14 @@ std::vector<std::string> describe(const BacktestOutcome& outcome) {
                                 percent(own.exposure), percent(own.long_exposure), own.turnover));
     for (const trainer::Score& score : judged.evaluation.evaluation.scores)
         lines.push_back(trainer::describe(score));
+    if (outcome.judged_together())
+        for (const TradedInstrument& instrument : outcome.instruments) {
+            const Performance& part = instrument.judged.evaluation.strategy;
+            add(instrument.name,
+                fmt::format("{} after costs; buy and hold {}; {}", money(part.profit, outcome.currency),
+                            money(instrument.judged.evaluation.buy_and_hold.profit, outcome.currency),
+                            part.trades == 0 ? std::string("no trades") : trades_text(part)));
+        }
     return lines;
 }
 

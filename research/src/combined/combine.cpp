@@ -4,6 +4,7 @@
 #include <rekindle/research/combined_report.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -75,6 +76,26 @@ trainer::CombinedReport combine(std::vector<ReportedRun> runs, const fs::path& p
         combined.stages.push_back({link_to(run.folder / "report.html", folder), std::move(run.report)});
     }
     return combined;
+}
+
+nlohmann::ordered_json verdicts_json(const trainer::CombinedReport& combined, const std::string& page) {
+    nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+    for (const trainer::ReportStage& one : combined.stages) {
+        nlohmann::ordered_json stage{{"kind", trainer::name_of(one.report.kind)},
+                                     {"report", one.link},
+                                     {"judged", one.report.judged},
+                                     {"verdict", one.report.evaluation.verdict.text()},
+                                     {"has_edge", one.report.evaluation.has_edge}};
+        if (one.report.final_part)
+            stage["final"] = {{"judged", one.report.final_part->rows},
+                              {"verdict", one.report.final_part->evaluation.verdict.text()},
+                              {"has_edge", one.report.final_part->evaluation.has_edge}};
+        stages.push_back(std::move(stage));
+    }
+    return {{"verdict", combined.verdict.text()},
+            {"has_edge", combined.has_edge},
+            {"report", page},
+            {"stages", stages}};
 }
 
 } // namespace rekindle::research

@@ -106,7 +106,7 @@ class SearchJob {
     Objective objective_ = Objective::loss;
     std::optional<SearchPoints> points_;
     std::optional<ThreadPool> pool_;
-    std::optional<trainer::MarketData> data_;
+    std::vector<trainer::MarketData> markets_;
     std::vector<Trial> trials_; ///< in the order of the schedule, on every rung
     /// Finished trials that the schedule has not received yet, by number and rung.
     std::map<std::pair<std::uint64_t, std::int64_t>, Trial> waiting_;
@@ -130,7 +130,7 @@ trainer::RunFolder SearchJob::open_folder() {
 }
 
 void SearchJob::check_data(const trainer::RunFolder& folder) {
-    const std::string hash = data_->read.report.data_hash.hex();
+    const std::string hash = hash_of_bars(markets_);
     if (!search_.data_hash.empty() && search_.data_hash != hash)
         throw usage_error("the bars are not those that this search was started with")
             .at(folder.path().string())
@@ -238,7 +238,7 @@ bool SearchJob::run_trials(TrialStore& store, TrialDataCache& cache) {
 }
 
 SearchResult SearchJob::result(TrialDataCache& cache, const std::vector<Trial>& last) {
-    SearchResult result{search_, objective_, last, best_of(last, objective_), {}, {}, *data_, 0, 0, {}};
+    SearchResult result{search_, objective_, last, best_of(last, objective_), {}, {}, markets_, 0, 0, {}};
     if (!result.best)
         throw Error("every trial diverged: no loss was finite")
             .hint("Lower --learning-rate, or turn on clipping (--clip-norm 1).");
@@ -272,10 +272,10 @@ SearchOutcome SearchJob::run() {
     objective_ = objective_of(search_.rules, dimensions);
     points_.emplace(std::move(dimensions), search_.rules.method, static_cast<std::uint64_t>(config.seed));
     pool_.emplace(static_cast<std::size_t>(config.threads));
-    data_.emplace(trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_,
-                                            cancellation_, trainer::LastSession::when_complete, read_bars_));
+    markets_ = trainer::load_markets(config, folder.path() / "bars.columns", *pool_, progress_, cancellation_,
+                                     trainer::LastSession::when_complete, read_bars_);
     check_data(folder);
-    TrialDataCache cache(search_, *data_, *pool_, quiet_);
+    TrialDataCache cache(search_, markets_, *pool_, quiet_);
     cache.get(settings_of(points_->dimensions(), points_->at(0))); // throws if there are too few rows
     write_file_atomically(folder.config_path(), text_of(search_));
     if (options_.config.resume_from_checkpoint.empty())

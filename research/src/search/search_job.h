@@ -48,7 +48,7 @@ struct TrialData {
     FoldPlan plan;
     FoldBlock block;
     TestRows scored;
-    std::vector<std::int64_t> instants; ///< known_at of the scored rows
+    std::vector<std::int64_t> instants; ///< per value of Trial::timing: known_at of its rows
 
     std::size_t bytes() const noexcept;
 };
@@ -64,18 +64,18 @@ std::string data_key(const StoredSearch& search, const nlohmann::ordered_json& s
 /// Creates data when a trial first needs it, and keeps what was used last. Not thread-safe.
 class TrialDataCache {
   public:
-    TrialDataCache(const StoredSearch& search, const trainer::MarketData& data, ThreadPool& pool,
+    TrialDataCache(const StoredSearch& search, std::span<const trainer::MarketData> markets, ThreadPool& pool,
                    trainer::ProgressSink& progress)
-        : search_(search), data_(data), pool_(pool), progress_(progress) {}
+        : search_(search), markets_(markets), pool_(pool), progress_(progress) {}
 
     /// Throws Error (usage) if these settings leave too few rows.
     std::shared_ptr<const TrialData> get(const nlohmann::ordered_json& settings);
-    /// The instants of the rows that are scored with these settings. The span is valid as long as the cache.
+    /// TrialData::instants with these settings. The span is valid as long as the cache.
     std::span<const std::int64_t> instants(const nlohmann::ordered_json& settings);
 
   private:
     const StoredSearch& search_;
-    const trainer::MarketData& data_;
+    std::span<const trainer::MarketData> markets_;
     ThreadPool& pool_;
     trainer::ProgressSink& progress_;
     std::map<std::string, std::shared_ptr<const TrialData>> kept_;
@@ -95,7 +95,7 @@ struct SearchResult {
     std::optional<std::size_t> best;
     SearchJudgment judgment;
     trainer::TargetMeaning meaning; ///< of the best trial
-    const trainer::MarketData& data;
+    std::span<const trainer::MarketData> markets;
     std::size_t folds = 0;
     double seconds = 0;
     std::vector<std::string> notes;

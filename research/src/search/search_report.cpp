@@ -1,3 +1,4 @@
+#include "job_config.h"
 #include "search/search_job.h"
 
 #include <rekindle/base/text.h>
@@ -181,17 +182,8 @@ trainer::ReportTable best_table(const SearchResult& result) {
 }
 
 void add_facts(trainer::ReportData& report, const SearchResult& result) {
-    const market::ReadReport& read = result.data.read.report;
-    report.data = {
-        {"Bars", fmt::format("{} ({}, {})", with_thousands(static_cast<std::int64_t>(read.rows)), read.format,
-                             format_bytes(read.bytes))},
-        {"Sessions",
-         fmt::format("{}, {} to {}", with_thousands(static_cast<std::int64_t>(result.data.summaries.size())),
-                     market::format_date(result.data.summaries.front().date),
-                     market::format_date(result.data.summaries.back().date))},
-        {"Tick", market::tick_text(read)},
-        {"Folds", std::to_string(result.folds)},
-        {"XXH3-128 of the input", read.data_hash.hex()}};
+    report.data.push_back({"Folds", std::to_string(result.folds)});
+    add_bars(result.markets, report);
     Json json;
     to_json(json, result.search.config);
     for (const std::string& vary : result.search.rules.vary)
@@ -223,13 +215,11 @@ trainer::ReportData report_of(const SearchResult& result, const std::filesystem:
     report.kind = trainer::ReportKind::search;
     report.title = names;
     report.evidence = trainer::Evidence::out_of_sample;
-    report.inputs = {trainer::report_input(result.data.read.report)};
     report.judged = fmt::format("{} that {} were scored on", counted(result.judgment.rows, "row"),
                                 counted(result.judgment.trials, "setting"));
     report.run = folder.filename().string();
     report.finished = market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
     report.program = "rekindle " + version_number();
-    report.synthetic = result.data.read.report.synthetic;
     report.target = result.meaning.text();
     report.evaluation.verdict = verdict_of(result.judgment);
     report.evaluation.has_edge = has_edge(result.judgment);

@@ -79,16 +79,14 @@ std::shared_ptr<const TrialData> TrialDataCache::get(const Json& settings) {
     if (bytes > kept_bytes)
         kept_.clear();
     const trainer::TrainConfig config = config_of(search_, settings, std::nullopt);
-    ForecastRows rows = label_rows(config, data_, pool_, progress_);
+    ForecastRows rows = label_rows(config, markets_, pool_, progress_);
     FoldPlan plan = plan_folds(rows.times(), rules_of(search_, settings));
-    require_memory(plan.folds, rows.matrix.columns());
+    require_memory(plan.folds, rows.inputs());
     FoldBlock block(rows, plan.folds, pool_);
     const std::int64_t until = plan.final_rows.size() > 0 ? rows.known_at[plan.final_rows.begin]
                                                           : std::numeric_limits<std::int64_t>::max();
     TestRows scored = scored_test_rows(rows, plan.folds, until);
-    std::vector<std::int64_t> instants;
-    for (const std::size_t row : scored.row)
-        instants.push_back(rows.known_at[row]);
+    std::vector<std::int64_t> instants = timing_instants(rows, scored);
     instants_.try_emplace(key, instants);
     auto data = std::make_shared<const TrialData>(TrialData{
         std::move(rows), std::move(plan), std::move(block), std::move(scored), std::move(instants)});

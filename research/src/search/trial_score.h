@@ -21,6 +21,10 @@ struct TestRows {
 
 TestRows scored_test_rows(const ForecastRows& rows, std::span<const Fold> folds, std::int64_t known_until);
 
+/// The instants of the values of Trial::timing: known_at of each scored row or, with several instruments,
+/// each instant at which rows are known.
+std::vector<std::int64_t> timing_instants(const ForecastRows& rows, const TestRows& scored);
+
 /// Fills in the scores of a trial. `results[f * seeds + s]` belongs to fold f and seed s. The mean of the
 /// networks that did not diverge predicts each fold; if all networks of a fold diverged, so did the trial.
 void score_trial(const ForecastRows& rows, const TestRows& scored, const FoldBlock& block, std::size_t seeds,

@@ -42,8 +42,8 @@ std::vector<NetworkJob> jobs_of(const ReadyTrial& trial, std::size_t threads) {
     const auto folds = trial.data->block.folds();
     for (std::size_t f = 0; f < folds.size(); ++f)
         for (std::size_t s = 0; s < seeds_of(trial.config); ++s) {
-            NetworkJob job{
-                f, trainer::training_spec(trial.config, folds[f].meaning, folds[f].train.size(), threads)};
+            NetworkJob job{f, trainer::training_spec(trial.config, trial.data->rows.meaning,
+                                                     folds[f].train.size(), threads)};
             job.training.seed = static_cast<std::uint64_t>(trial.config.seed) + s;
             jobs.push_back(std::move(job));
         }
@@ -59,7 +59,7 @@ std::vector<mlp::TrainingSpec> members_of(std::span<const NetworkJob> jobs) {
 }
 
 mlp::ModelDescription model_of(const ReadyTrial& trial) {
-    return trainer::network_of(trial.config, trial.data->rows.matrix.columns(), trial.data->rows.meaning);
+    return trainer::network_of(trial.config, trial.data->rows.inputs(), trial.data->rows.meaning);
 }
 
 JobSettings job_settings(const ReadyTrial& trial, std::size_t threads) {

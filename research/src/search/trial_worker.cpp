@@ -1,3 +1,4 @@
+#include "job_config.h"
 #include "on_device.h"
 #include "search/quiet_progress.h"
 #include "search/search_job.h"
@@ -32,10 +33,10 @@ struct TrialWorker::State {
         : search(std::move(described)), points(dimensions_of(search.rules), search.rules.method,
                                                static_cast<std::uint64_t>(search.config.seed)),
           pool(static_cast<std::size_t>(search.config.threads)), warnings(reading),
-          data(trainer::load_market_data(search.config, {}, pool, reading, cancellation,
-                                         trainer::LastSession::when_complete, read_bars)),
-          cache(search, data, pool, warnings) {
-        if (data.read.report.data_hash.hex() != search.data_hash)
+          markets(trainer::load_markets(search.config, {}, pool, reading, cancellation,
+                                        trainer::LastSession::when_complete, read_bars)),
+          cache(search, markets, pool, warnings) {
+        if (hash_of_bars(markets) != search.data_hash)
             throw usage_error("the bars of this worker are not those of the search")
                 .hint("Every host must read the same files.");
     }
@@ -44,7 +45,7 @@ struct TrialWorker::State {
     SearchPoints points;
     ThreadPool pool;
     QuietProgress warnings;
-    trainer::MarketData data;
+    std::vector<trainer::MarketData> markets;
     TrialDataCache cache;
     std::optional<TrialTrainer> trial_trainer = {};
 };

@@ -56,20 +56,27 @@ trainer::PredictionTable predictions_of(const JobResult& result) {
     std::vector<std::uint64_t> seeds;
     for (std::int64_t n = 0; n < config.population; ++n)
         seeds.push_back(static_cast<std::uint64_t>(config.seed + n));
-    const std::string instrument = trainer::instrument_name(trainer::instrument_of(result.data));
+    std::vector<std::string> instruments = result.rows.instruments;
+    if (instruments.empty())
+        instruments = {trainer::instrument_name(trainer::instrument_of(result.markets.front()))};
     trainer::PredictionTable table;
-    table.utc = !result.data.session_rules.raw_labels;
+    table.utc = !result.markets.front().session_rules.raw_labels;
     const bool paths = result.job.rules.combinatorial();
     add_predictions(
-        result.rows, result.forecasts.blocks, seeds, instrument, known_until(result),
+        result.rows, result.forecasts.blocks, seeds, instruments, known_until(result),
         [&](const BlockForecasts& block) {
             return paths ? fmt::format("path {}", block.path + 1) : std::to_string(block.fold + 1);
         },
         table);
     add_predictions(
-        result.rows, result.final_blocks, seeds, instrument, std::numeric_limits<std::int64_t>::max(),
+        result.rows, result.final_blocks, seeds, instruments, std::numeric_limits<std::int64_t>::max(),
         [](const BlockForecasts&) { return std::string("final"); }, table);
     return table;
+}
+
+std::vector<trainer::Evaluation> evaluations_by_instrument(const JobResult& result, std::size_t path) {
+    return evaluate_instruments(result.rows, result.forecasts.blocks, path, known_until(result),
+                                static_cast<std::uint64_t>(result.job.config.seed));
 }
 
 Json results_json(const JobResult& result, std::span<const trainer::Evaluation> evaluations,
@@ -91,6 +98,11 @@ Json results_json(const JobResult& result, std::span<const trainer::Evaluation> 
               {"jobs_on_same_data", result.jobs},
               {"path_scores", paths},
               {"importance", importance}};
+    for (std::size_t i = 0; i < result.by_instrument.size(); ++i) {
+        Json own;
+        to_json(own, result.by_instrument[i]);
+        json["instruments"].push_back({{"name", result.rows.instruments[i]}, {"evaluation", own}});
+    }
     if (!result.final_blocks.empty()) {
         Json final_part;
         to_json(final_part, result.final_evaluation);
@@ -112,6 +124,14 @@ void add_lines(const JobResult& result, std::span<const trainer::Evaluation> eva
         outcome.notes.push_back(fmt::format("These are the scores of the median of {} paths, whose first "
                                             "scores range from {:.3g} to {:.3g} %.",
                                             evaluations.size(), low, high));
+    }
+    for (std::size_t i = 0; i < result.by_instrument.size(); ++i) {
+        const trainer::Evaluation& own = result.by_instrument[i];
+        const std::string rows = counted(own.rows, "predicted row");
+        outcome.instrument_lines.push_back(
+            own.scores.empty()
+                ? fmt::format("{}: {}", result.rows.instruments[i], rows)
+                : fmt::format("{}: {}; {}", result.rows.instruments[i], rows, describe(own.scores.front())));
     }
     for (const Importance& group : result.forecasts.importance) {
         constexpr std::size_t printed = 5;
@@ -162,7 +182,7 @@ std::vector<double> fold_scores(const JobResult& result) {
                 continue;
             const auto actual = static_cast<double>(rows.targets.values[row]);
             loss[block.fold] += loss_of(block.mean(i).value, actual);
-            base[block.fold] += loss_of(block.training_mean, actual);
+            base[block.fold] += loss_of(block.reference(rows, row).training_mean, actual);
         }
     for (std::size_t f = 0; f < loss.size(); ++f)
         scores.push_back(base[f] > 0 ? 100 * (1 - loss[f] / base[f])
@@ -192,12 +212,13 @@ std::string describe_plan(const FoldPlan& plan, const ForecastRows& rows, const 
     return text;
 }
 
-void finish(const fs::path& folder, const JobResult& result, WalkForwardOutcome& outcome) {
+void finish(const fs::path& folder, JobResult& result, WalkForwardOutcome& outcome) {
     std::vector<trainer::Evaluation> evaluations;
     for (std::size_t path = 0; path < result.plan.paths; ++path)
         evaluations.push_back(evaluate_path(result.rows, result.forecasts.blocks, path, known_until(result),
                                             static_cast<std::uint64_t>(result.job.config.seed)));
     const std::size_t shown = median_path(evaluations);
+    result.by_instrument = evaluations_by_instrument(result, shown);
     outcome.predictions = predictions_of(result);
     trainer::write_predictions_csv(folder / "predictions.csv", outcome.predictions);
     trainer::write_predictions_parquet(folder / "predictions.parquet", outcome.predictions);

@@ -64,10 +64,28 @@ std::vector<RowRange> equal_blocks(std::size_t rows, std::size_t blocks) {
 struct TestBlock {
     RowRange rows;
     std::int64_t first_known = 0, last_end = 0;
+    std::vector<std::uint8_t> embargo; ///< for the rows after the block: 1 if in the embargo
 };
 
-TestBlock test_block(const RowTimes& rows, RowRange range) {
-    TestBlock block{range, rows.known_at[range.begin], std::numeric_limits<std::int64_t>::min()};
+/// Marks the first `count` rows of each instrument from row `begin` on.
+std::vector<std::uint8_t> embargo_after(const RowTimes& rows, std::size_t begin, std::size_t count) {
+    const std::size_t instruments =
+        rows.instrument.empty() ? 1 : std::size_t{*std::ranges::max_element(rows.instrument)} + 1;
+    std::vector<std::size_t> left(instruments, count);
+    std::size_t unfinished = count > 0 ? instruments : 0;
+    std::vector<std::uint8_t> embargo;
+    for (std::size_t row = begin; row < rows.size() && unfinished > 0; ++row) {
+        std::size_t& own = left[rows.instrument.empty() ? 0 : rows.instrument[row]];
+        embargo.push_back(own > 0 ? 1 : 0);
+        if (own > 0 && --own == 0)
+            --unfinished;
+    }
+    return embargo;
+}
+
+TestBlock test_block(const RowTimes& rows, RowRange range, std::size_t embargo) {
+    TestBlock block{range, rows.known_at[range.begin], std::numeric_limits<std::int64_t>::min(),
+                    embargo_after(rows, range.end, embargo)};
     for (std::size_t row = range.begin; row < range.end; ++row)
         if (rows.trainable[row] != 0)
             block.last_end = std::max(block.last_end, rows.end[row]);
@@ -78,7 +96,8 @@ bool may_train(const RowTimes& rows, std::size_t row, const TestBlock& block,
                const CombinatorialRules& rules) {
     if (row < block.rows.begin)
         return rows.end[row] <= block.first_known;
-    if (row < block.rows.end + rules.embargo_rows)
+    const std::size_t after = row - block.rows.end;
+    if (row < block.rows.end || (after < block.embargo.size() && block.embargo[after] != 0))
         return false;
     const bool embargo = rules.embargo_seconds > 0;
     return embargo ? rows.known_at[row] > block.last_end + rules.embargo_seconds
@@ -163,7 +182,7 @@ CombinatorialFolds combinatorial_folds(const RowTimes& rows, std::size_t end,
     check_rules(rules, end);
     std::vector<TestBlock> blocks;
     for (const RowRange& range : equal_blocks(end, rules.groups))
-        blocks.push_back(test_block(rows, range));
+        blocks.push_back(test_block(rows, range, rules.embargo_rows));
     CombinatorialFolds result;
     std::vector<std::size_t> used(rules.groups); // number of folds so far that predict each block
     for (const auto& choice : combinations(rules.groups, rules.test_groups)) {

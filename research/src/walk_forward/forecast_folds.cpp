@@ -56,8 +56,7 @@ class FoldForecaster {
                    trainer::ProgressSink& progress, const CancellationToken& cancellation)
         : rows_(rows), folds_(folds), path_of_(path_of), config_(config), make_population_(make_population),
           pool_(pool), store_(store), progress_(progress), cancellation_(cancellation),
-          model_(trainer::network_of(config, rows.matrix.columns(), rows.meaning)),
-          importance_(rows.matrix.names) {
+          model_(trainer::network_of(config, rows.inputs(), rows.meaning)), importance_(rows.input_names()) {
         for (const Fold& fold : folds)
             total_ += steps_of(rows_in(fold.train)) * static_cast<std::uint64_t>(config.population);
     }
@@ -108,7 +107,8 @@ std::vector<NetworkJob> FoldForecaster::missing_jobs(RowRange group, const FoldB
                 done_ += steps_of(fold.train.size());
                 continue;
             }
-            NetworkJob job{f, trainer::training_spec(config_, fold.meaning, fold.train.size(), pool_.size())};
+            NetworkJob job{f,
+                           trainer::training_spec(config_, rows_.meaning, fold.train.size(), pool_.size())};
             job.training.seed = seed;
             jobs.push_back(std::move(job));
         }
@@ -161,8 +161,9 @@ void FoldForecaster::add_fold(std::size_t fold, const FoldRows& fold_rows, const
     std::size_t first = 0; // index among the fold's test rows
     for (std::size_t b = 0; b < folds_[fold].test.size(); ++b) {
         const RowRange range = folds_[fold].test[b];
-        BlockForecasts block{
-            fold, path_of_[fold][b], range, {}, {}, fold_rows.training_mean, fold_rows.share_up};
+        BlockForecasts block{fold, path_of_[fold][b], range, {}, {}, {}};
+        for (const FoldInstrument& instrument : fold_rows.instruments)
+            block.references.push_back({instrument.training_mean, instrument.share_up});
         const auto begin = linear.begin() + static_cast<std::ptrdiff_t>(first);
         block.linear.assign(begin, begin + static_cast<std::ptrdiff_t>(range.size()));
         for (std::int64_t n = 0; n < config_.population; ++n) {
@@ -170,8 +171,9 @@ void FoldForecaster::add_fold(std::size_t fold, const FoldRows& fold_rows, const
             auto& forecasts = block.networks.emplace_back();
             for (std::size_t row = 0; row < range.size() && !result.diverged; ++row)
                 forecasts.push_back(trainer::forecast_of(
-                    fold_rows.meaning, std::span(result.outputs).subspan((first + row) * width, width),
-                    result.training_error));
+                    fold_rows.of(rows_, range.begin + row).meaning,
+                    std::span(result.outputs).subspan((first + row) * width, width),
+                    result.training_errors[rows_.matrix.instrument_of(range.begin + row)]));
         }
         first += range.size();
         all_.blocks.push_back(std::move(block));
@@ -206,7 +208,7 @@ bool FoldForecaster::run_group(RowRange group) {
 }
 
 FoldForecasts FoldForecaster::run(std::size_t block_bytes) {
-    for (const RowRange& group : groups_of(folds_, rows_.matrix.columns(), config_, block_bytes))
+    for (const RowRange& group : groups_of(folds_, rows_.inputs(), config_, block_bytes))
         if (cancellation_.requested() || !run_group(group)) {
             all_.interrupted = true;
             return std::move(all_);

@@ -2,6 +2,7 @@
 /// Permutation importance by group of features.
 
 #include <rekindle/research/walk_forward.h>
+#include <rekindle/trainer/importance.h>
 
 #include <cstddef>
 #include <map>
@@ -10,20 +11,20 @@
 
 namespace rekindle::research {
 
-/// Uses the groups of the feature table. If all columns belong to one group, each column forms its own group.
+/// Sums losses over networks and folds. Uses the groups of trainer::input_groups().
 class ImportanceOfGroups {
   public:
-    explicit ImportanceOfGroups(const std::vector<std::string>& columns);
+    explicit ImportanceOfGroups(const std::vector<std::string>& columns)
+        : groups_(trainer::input_groups(columns)) {}
 
     /// For JobSettings::permuted.
-    const std::vector<std::vector<std::size_t>>& columns() const noexcept { return columns_; }
+    const std::vector<std::vector<std::size_t>>& columns() const noexcept { return groups_.columns; }
     void add(std::size_t fold, const NetworkResult& result);
     /// The group with the largest increase first.
     std::vector<Importance> result() const;
 
   private:
-    std::vector<std::string> names_;
-    std::vector<std::vector<std::size_t>> columns_;
+    trainer::InputGroups groups_;
     struct Losses {
         double plain = 0;
         std::vector<double> permuted;

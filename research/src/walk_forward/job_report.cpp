@@ -1,5 +1,7 @@
 #include "walk_forward/job_report.h"
 
+#include "job_config.h"
+
 #include <rekindle/base/text.h>
 #include <rekindle/base/version.h>
 #include <rekindle/market/clock.h>
@@ -85,7 +87,7 @@ trainer::Chart reduction_chart(const JobResult& result, std::size_t path) {
     for_each_scored(result, path, [&](const BlockForecasts& block, std::size_t i, std::size_t row) {
         const auto actual = static_cast<double>(result.rows.targets.values[row]);
         const auto square = [&](double guess) { return (actual - guess) * (actual - guess); };
-        const double base = square(block.training_mean);
+        const double base = square(block.reference(result.rows, row).training_mean);
         total += base;
         by_network.push_back(saved += base - square(block.mean(i).value));
         by_linear.push_back(saved_linear += base - square(block.linear[i]));
@@ -135,13 +137,26 @@ trainer::ReportTable importance_table(const JobResult& result) {
     return table;
 }
 
-/// The returns of holding the sign of each forecast, without costs.
+/// The returns of holding the sign of each forecast, without costs. With several instruments, each instant
+/// has the mean over the instruments.
 std::vector<double> sign_returns(const JobResult& result, std::size_t path) {
     std::vector<double> returns;
+    const bool several = !result.rows.instruments.empty();
+    std::int64_t instant = 0;
+    double at_once = 0;
     for_each_scored(result, path, [&](const BlockForecasts& block, std::size_t i, std::size_t row) {
         const double value = block.mean(i).value;
         const auto actual = static_cast<double>(result.rows.targets.values[row]);
-        returns.push_back(value > 0 ? actual : value < 0 ? -actual : 0);
+        const double own = value > 0 ? actual : value < 0 ? -actual : 0;
+        const std::int64_t known = result.rows.known_at[row];
+        if (several && !returns.empty() && known == instant) {
+            ++at_once;
+            returns.back() += (own - returns.back()) / at_once;
+            return;
+        }
+        returns.push_back(own);
+        instant = known;
+        at_once = 1;
     });
     return returns;
 }
@@ -228,6 +243,28 @@ void add_final(trainer::ReportSection& section, const JobResult& result,
                             : fmt::format(", after {}", counted(result.openings.size(), "earlier opening"))));
 }
 
+/// The scores of each instrument, which have no verdict of their own.
+trainer::ReportTable instruments_table(const JobResult& result) {
+    trainer::ReportTable table{
+        "Instruments",
+        {"instrument", "predicted rows", "score", "value", "95\u202f% interval", "baseline"},
+        {},
+        "The verdict is about all rows together. Of many instruments, about one in 40 "
+        "beats its baseline by chance alone."};
+    for (std::size_t i = 0; i < result.by_instrument.size(); ++i) {
+        const trainer::Evaluation& own = result.by_instrument[i];
+        for (const trainer::Score& score : own.scores)
+            table.rows.push_back(
+                {result.rows.instruments[i], count(own.rows), score.name,
+                 fmt::format("{:.3g}{}{}", score.value, score.unit.empty() ? "" : " ", score.unit),
+                 score.without_interval.empty()
+                     ? fmt::format("{:.3g} to {:.3g}", score.interval.low, score.interval.high)
+                     : score.without_interval,
+                 fmt::format("{:.3g} ({})", score.baseline, score.baseline_name)});
+    }
+    return table;
+}
+
 trainer::ReportSection walk_section(const JobResult& result, std::size_t path,
                                     const std::filesystem::path& folder) {
     trainer::ReportSection section;
@@ -246,6 +283,8 @@ trainer::ReportSection walk_section(const JobResult& result, std::size_t path,
             "scores flatter it.",
             counted(result.jobs, "walk-forward job")));
     section.tables = sharpe_tables(result, path);
+    if (!result.by_instrument.empty())
+        section.tables.push_back(instruments_table(result));
     section.tables.push_back(importance_table(result));
     section.tables.push_back(fold_rows_table(result));
     return section;
@@ -259,14 +298,7 @@ trainer::Chart path_chart(std::span<const trainer::Evaluation> evaluations) {
 }
 
 void add_facts(trainer::ReportData& report, const JobResult& result) {
-    const market::ReadReport& read = result.data.read.report;
-    report.data = {
-        {"Bars", fmt::format("{} ({}, {})", count(read.rows), read.format, format_bytes(read.bytes))},
-        {"Sessions", fmt::format("{}, {} to {}", count(result.data.summaries.size()),
-                                 market::format_date(result.data.summaries.front().date),
-                                 market::format_date(result.data.summaries.back().date))},
-        {"Tick", market::tick_text(read)},
-        {"XXH3-128 of the input", read.data_hash.hex()}};
+    add_bars(result.markets, report);
     nlohmann::ordered_json json;
     to_json(json, result.job.config);
     report.configuration.emplace_back("networks", count(result.forecasts.networks));
@@ -291,7 +323,6 @@ trainer::ReportData report_of(const JobResult& result, std::span<const trainer::
     report.row_noun = "predicted row";
     report.evidence = result.job.rules.combinatorial() ? trainer::Evidence::cross_validation
                                                        : trainer::Evidence::out_of_sample;
-    report.inputs = {trainer::report_input(result.data.read.report)};
     report.judged = judged_text(result, shown, evaluations[shown].rows, report.row_noun);
     if (!result.final_blocks.empty())
         report.final_part = {final_text(result), result.final_evaluation,
@@ -301,7 +332,6 @@ trainer::ReportData report_of(const JobResult& result, std::span<const trainer::
     report.title = names;
     report.finished = market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
     report.program = "rekindle " + version_number();
-    report.synthetic = result.data.read.report.synthetic;
     report.target = result.rows.meaning.text();
     report.evaluation = evaluations[shown];
     report.calibration_scale = probability ? 1 : 100;

@@ -19,7 +19,7 @@ namespace rekindle::research {
 /// The result of a job.
 struct JobResult {
     const ForecastRows& rows;
-    const trainer::MarketData& data;
+    std::span<const trainer::MarketData> markets;
     const FoldPlan& plan;
     const StoredJob& job;
     FoldForecasts forecasts;
@@ -28,6 +28,7 @@ struct JobResult {
     std::vector<OpenedFinal> openings; ///< earlier openings of this final part
     std::vector<std::string> notes;
     std::vector<trainer::StageTime> stages;
+    std::vector<trainer::Evaluation> by_instrument = {}; ///< of the path that is shown; set by finish()
     std::size_t jobs = 1; ///< jobs on the same data in this output folder, including this one
 };
 
@@ -36,7 +37,7 @@ std::string describe_plan(const FoldPlan& plan, const ForecastRows& rows, const 
 
 /// Writes predictions.csv, predictions.parquet, folds.csv, results.json and report.html, and fills in the
 /// outcome.
-void finish(const std::filesystem::path& folder, const JobResult& result, WalkForwardOutcome& outcome);
+void finish(const std::filesystem::path& folder, JobResult& result, WalkForwardOutcome& outcome);
 
 /// The report of a job. `evaluations` has one entry per path, and `shown` is the index of the path that the
 /// verdict is about.

@@ -1,6 +1,7 @@
 #include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
 #include <rekindle/research/network_jobs.h>
+#include <rekindle/trainer/importance.h>
 #include <rekindle/trainer/row_orders.h>
 #include <rekindle/trainer/slice_length.h>
 
@@ -14,31 +15,12 @@ namespace rekindle::research {
 
 namespace {
 
-/// An epoch number that no training reaches. Its row order permutes the test rows.
-constexpr std::int64_t importance_epoch = 0xFFFF'FFFF;
-
 std::vector<std::size_t> evenly_spaced(const std::vector<std::size_t>& rows, std::size_t most) {
     std::vector<std::size_t> chosen;
     const std::size_t count = std::min(rows.size(), most);
     for (std::size_t i = 0; i < count; ++i)
         chosen.push_back(rows[rows.size() * i / count]);
     return chosen;
-}
-
-/// The mean loss of outputs. For a Gaussian, uses only its mean, so that importance measures what a group of
-/// features says about the outcome.
-double mean_loss_of(const mlp::LossSpec& loss, std::span<const float> outputs,
-                    std::span<const float> targets) {
-    const std::size_t width = outputs.size() / targets.size();
-    double sum = 0;
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-        const double output = outputs[i * width], target = targets[i];
-        if (loss.kind == mlp::LossSpec::Kind::bce_with_logits)
-            sum += std::max(output, 0.0) - output * target + std::log1p(std::exp(-std::abs(output)));
-        else
-            sum += (output - target) * (output - target);
-    }
-    return sum / static_cast<double>(targets.size());
 }
 
 /// One call of train_networks().
@@ -65,7 +47,7 @@ class JobTrainer {
     void train_slice(std::size_t first, std::size_t count);
     double mean_loss() const;
     std::vector<float> outputs_of(std::size_t member, RowRange rows) const;
-    double training_error_of(std::size_t member) const;
+    std::vector<double> training_errors_of(std::size_t member) const;
     void measure_importance(std::size_t member, NetworkResult& result);
 
     mlp::Population& population_;
@@ -155,17 +137,25 @@ std::vector<float> JobTrainer::outputs_of(std::size_t member, RowRange rows) con
     return outputs;
 }
 
-double JobTrainer::training_error_of(std::size_t member) const {
+std::vector<double> JobTrainer::training_errors_of(std::size_t member) const {
     const FoldRows& fold = rows_of(jobs_[member]);
     const std::size_t width = population_.model().outputs();
     const std::vector<float> outputs = outputs_of(member, fold.sample);
     const auto targets = block_.targets(fold.sample);
-    double squares = 0;
+    std::vector<double> squares(fold.instruments.size()), rows(squares.size());
+    double all = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
-        const double error = fold.meaning.outcome(targets[i]) - fold.meaning.value(outputs[i * width]);
-        squares += error * error;
+        const trainer::TargetMeaning& meaning = block_.meaning_of(fold, fold.sample.begin + i);
+        const double error = meaning.outcome(targets[i]) - meaning.value(outputs[i * width]);
+        squares[block_.instrument_of(fold.sample.begin + i)] += error * error;
+        rows[block_.instrument_of(fold.sample.begin + i)] += 1;
+        all += error * error;
     }
-    return std::sqrt(squares / static_cast<double>(targets.size()));
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < squares.size(); ++i)
+        errors.push_back(
+            std::sqrt(rows[i] > 0 ? squares[i] / rows[i] : all / static_cast<double>(targets.size())));
+    return errors;
 }
 
 void JobTrainer::measure_importance(std::size_t member, NetworkResult& result) {
@@ -185,10 +175,11 @@ void JobTrainer::measure_importance(std::size_t member, NetworkResult& result) {
         const auto samples = population_.prepare({values.data(), width, targets.data(), rows.size(), {}});
         std::vector<float> outputs(rows.size() * population_.model().outputs());
         population_.predict(member, *samples, 0, rows.size(), outputs);
-        return mean_loss_of(jobs_[member].training.loss, outputs, targets);
+        return trainer::mean_output_loss(jobs_[member].training.loss, outputs, targets);
     };
     result.test_loss = loss_of(inputs);
-    const auto order = trainer::epoch_order(rows.size(), jobs_[member].training.seed, importance_epoch);
+    const auto order =
+        trainer::epoch_order(rows.size(), jobs_[member].training.seed, trainer::importance_epoch);
     for (const auto& columns : settings_.permuted) {
         std::vector<float> permuted = inputs;
         for (std::size_t i = 0; i < rows.size(); ++i)
@@ -206,7 +197,7 @@ std::vector<NetworkResult> JobTrainer::results() {
         if (result.diverged)
             continue;
         result.training_loss = losses_[m] / static_cast<double>(rows_[m]);
-        result.training_error = training_error_of(m);
+        result.training_errors = training_errors_of(m);
         result.outputs = outputs_of(m, rows_of(jobs_[m]).test);
         if (!settings_.permuted.empty())
             measure_importance(m, result);

@@ -27,7 +27,7 @@ FoldPlan plan_folds(const RowTimes& all, const WalkForwardRules& rules) {
         throw usage_error("no row is left before the final part").at("--final-share");
     plan.final_rows = {end, all.size()};
     const std::vector<std::uint8_t> trainable = known_before(all, end);
-    const RowTimes rows{all.known_at, all.end, trainable};
+    const RowTimes rows{all.known_at, all.end, trainable, all.instrument};
     const std::size_t train_rows = rules.train_rows > 0 ? rules.train_rows : end / 2;
     if (rules.combinatorial()) {
         CombinatorialFolds folds = combinatorial_folds(

@@ -123,7 +123,9 @@ void FileJobStore::read(const fs::path& path) {
             result.diverged = network.at("diverged");
             if (!result.diverged) {
                 result.training_loss = network.at("training_loss");
-                result.training_error = network.at("training_error");
+                const Json& errors = network.at("training_error");
+                result.training_errors = errors.is_array() ? errors.get<std::vector<double>>()
+                                                           : std::vector<double>{errors.get<double>()};
                 result.test_loss = network.at("test_loss");
                 result.permuted_losses = network.at("permuted_losses").get<std::vector<double>>();
                 result.outputs = std::move(outputs.at(tensor_name(fold, seed)));
@@ -153,13 +155,15 @@ void FileJobStore::add(std::span<const NetworkJob> jobs, std::span<const Network
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         const NetworkResult& result = results[j];
         const std::uint64_t seed = jobs[j].training.seed;
-        metadata.push_back({{"fold", jobs[j].fold},
-                            {"seed", seed},
-                            {"diverged", result.diverged},
-                            {"training_loss", result.training_loss},
-                            {"training_error", result.training_error},
-                            {"test_loss", result.test_loss},
-                            {"permuted_losses", result.permuted_losses}});
+        metadata.push_back(
+            {{"fold", jobs[j].fold},
+             {"seed", seed},
+             {"diverged", result.diverged},
+             {"training_loss", result.training_loss},
+             {"training_error", result.training_errors.size() == 1 ? Json(result.training_errors.front())
+                                                                   : Json(result.training_errors)},
+             {"test_loss", result.test_loss},
+             {"permuted_losses", result.permuted_losses}});
         if (!result.diverged)
             tensors.push_back({tensor_name(jobs[j].fold, seed), {result.outputs.size()}, result.outputs});
     }

@@ -48,6 +48,16 @@ StoredJob resumed_job(const WalkForwardOptions& options, StoredJob job) {
     return job;
 }
 
+/// Which instrument each row belongs to, if there are several.
+void hash_instruments(const ForecastRows& rows, RowRange range, Hasher& hasher) {
+    if (rows.instruments.empty())
+        return;
+    for (const std::string& name : rows.instruments)
+        hasher.update(std::as_bytes(std::span(name)));
+    hasher.update(std::as_bytes(
+        std::span<const std::uint16_t>(rows.matrix.instrument).subspan(range.begin, range.size())));
+}
+
 std::string hash_of(const ForecastRows& rows, RowRange range) {
     Hasher hasher;
     const std::size_t columns = rows.matrix.columns();
@@ -56,6 +66,7 @@ std::string hash_of(const ForecastRows& rows, RowRange range) {
     hasher.update(
         std::as_bytes(std::span<const float>(rows.targets.values).subspan(range.begin, range.size())));
     hasher.update(std::as_bytes(std::span(rows.known_at).subspan(range.begin, range.size())));
+    hash_instruments(rows, range, hasher);
     return hasher.digest().hex();
 }
 
@@ -65,6 +76,7 @@ std::string final_hash_of(const ForecastRows& rows, RowRange range) {
     hasher.update(
         std::as_bytes(std::span<const float>(rows.targets.values).subspan(range.begin, range.size())));
     hasher.update(std::as_bytes(std::span(rows.known_at).subspan(range.begin, range.size())));
+    hash_instruments(rows, range, hasher);
     return hasher.digest().hex();
 }
 
@@ -97,7 +109,7 @@ class Job {
     FoldPlan plan_;
     std::optional<trainer::DeviceChoice> devices_;
     std::optional<ThreadPool> pool_;
-    std::optional<trainer::MarketData> data_;
+    std::vector<trainer::MarketData> markets_;
 };
 
 trainer::RunFolder Job::open_folder() {
@@ -206,21 +218,23 @@ WalkForwardOutcome Job::run() {
     spread.population = std::max<std::int64_t>(2, config.population); // folds can be spread over devices
     devices_.emplace(spread, progress_);
     pool_.emplace(static_cast<std::size_t>(config.threads));
-    data_.emplace(trainer::load_market_data(config, folder.path() / "bars.columns", *pool_, progress_,
-                                            cancellation_, trainer::LastSession::when_complete, read_bars_));
-    trainer::note_unused_vix(config, data_->read.report, progress_);
+    markets_ = trainer::load_markets(config, folder.path() / "bars.columns", *pool_, progress_, cancellation_,
+                                     trainer::LastSession::when_complete, read_bars_);
+    trainer::note_unused_vix(config, markets_.front().read.report, progress_);
     const ForecastRows rows =
-        label_rows(config, *data_, *pool_, progress_, trainer::workspace_of(config, folder.path()));
+        label_rows(config, markets_, *pool_, progress_, trainer::workspace_of(config, folder.path()));
     accept(folder, rows);
     const bool resuming = !options_.config.resume_from_checkpoint.empty();
     write_job(folder, job_);
+    if (const auto rejected = trainer::rejected_rows(markets_); !rejected.empty())
+        market::write_rejected_rows(folder.path() / "rejected.csv", rejected);
     if (!resuming)
         folder.publish();
     progress_.info(describe_plan(plan_, rows, job_));
 
     WalkForwardOutcome outcome;
     outcome.folder = folder.path();
-    JobResult result{rows, *data_, plan_, job_, {}, {}, {}, {}, {}, {}};
+    JobResult result{rows, markets_, plan_, job_, {}, {}, {}, {}, {}, {}, {}};
     result.forecasts =
         forecast(rows, plan_.folds, plan_.path_of, folder.path() / "networks", "Walking forward");
     outcome.interrupted = result.forecasts.interrupted;

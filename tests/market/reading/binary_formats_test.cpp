@@ -43,6 +43,27 @@ TEST(Dbn, VersionsOneToThreeGiveTheBarsOfTheCsv) {
     }
 }
 
+// The bars are 1 minute long, as the schema says, even where the file does not show it.
+TEST(Dbn, ASingleBarHasTheLengthOfItsSchema) {
+    const std::string content = read_file(table("v3.dbn"));
+    const ReadResult whole = read_with(options_for(table("v3.dbn")));
+    constexpr std::size_t record = 56;
+    std::size_t metadata = content.size() % record; // what precedes the records, which have one size
+    while (metadata <
+           8 + static_cast<unsigned char>(content[4]) + 256U * static_cast<unsigned char>(content[5]))
+        metadata += record;
+    const ReadResult one = read_text(content.substr(0, metadata + record), {}, "one.dbn");
+    ASSERT_EQ(one.bars.size(), 1U);
+    EXPECT_EQ(one.bars.metadata().bar_seconds, 60);
+    EXPECT_EQ(one.bars.columns().time[0], whole.bars.columns().time[0]);
+    std::string thinned = content.substr(0, metadata); // every 30th bar
+    for (std::size_t at = metadata; at < content.size(); at += 30 * record)
+        thinned += content.substr(at, record);
+    const ReadResult sparse = read_text(thinned, {}, "sparse.dbn");
+    EXPECT_EQ(sparse.bars.metadata().bar_seconds, 60);
+    EXPECT_EQ(sparse.bars.columns().time[0], whole.bars.columns().time[0]);
+}
+
 // All bits set means that Databento does not know the time. The other value exceeds 63 bits.
 TEST(Dbn, UndefinedTimesAreBadRows) {
     std::string content = read_file(table("v3.dbn"));

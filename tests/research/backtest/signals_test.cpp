@@ -171,11 +171,12 @@ TEST(Predictions, DecideTheSameOnTruncatedData) {
 }
 
 TEST(Positions, AreReadWithTheirOrders) {
-    const auto decisions = parse_positions("known_at,position,limit,stop,stop_loss,take_profit,comment\n"
+    const auto positions = parse_positions("known_at,position,limit,stop,stop_loss,take_profit,comment\n"
                                            "1970-01-01T01:00:00Z,2,99.5,,98,105,x\n"
                                            "1970-01-01T02:00:00Z,-1.5,nan,101,NaN,,\n"
                                            "1970-01-01T03:00:00Z,0,,,,,\n",
                                            "p.csv");
+    const std::vector<Decision>& decisions = positions.at("");
     ASSERT_EQ(decisions.size(), 3u);
     EXPECT_EQ(decisions[0].order, OrderKind::limit);
     EXPECT_EQ(decisions[0].price, 99.5);

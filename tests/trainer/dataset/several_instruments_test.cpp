@@ -239,6 +239,48 @@ TEST_F(SeveralInstrumentsTest, MayTellTheNetworkWhichOne) {
     }
 }
 
+TEST_F(SeveralInstrumentsTest, EachMayHaveTheHoursOfItsOwnName) {
+    write_lines(folder_ / "ES 03-24.csv", intraday_lines(1));
+    write_lines(folder_ / "FGBL 03-24.csv", intraday_lines(1));
+    write_lines(folder_ / "AAPL.csv", intraday_lines(1));
+    TrainConfig config = of({"ES 03-24.csv", "FGBL 03-24.csv", "AAPL.csv"});
+    config.several_instruments = SeveralInstruments::by_root;
+    config.clock = market::Clock::utc;
+    EXPECT_EQ(infer_instrument(config, {}), "");
+    EXPECT_EQ(config.instrument, "each");
+    const auto markets = load(config);
+    ASSERT_EQ(markets.size(), 3u);
+    for (const auto& [i, symbol] : {std::pair(1, "ES"), {2, "FGBL"}}) {
+        TrainConfig alone = config;
+        alone.several_instruments = SeveralInstruments::no;
+        alone.instrument = symbol;
+        std::set<std::string> given;
+        apply_instrument(alone, given);
+        EXPECT_EQ(markets[i].symbol, symbol);
+        EXPECT_EQ(hours_text(markets[i].session_rules),
+                  i == 1 ? "trading days that begin at 18:00, regular hours 09:30-16:00 (America/New_York)"
+                         : hours_text(session_rules(alone)));
+    }
+    EXPECT_TRUE(contains(hours_text(markets[2].session_rules), "Europe/Berlin"));
+    EXPECT_EQ(markets[0].symbol, "");
+    EXPECT_EQ(hours_text(markets[0].session_rules),
+              "trading days that begin at 18:00, regular hours 09:30-16:00 (America/New_York)");
+
+    config.instrument = "AAPL=CRYPTO,FGBL=none";
+    const auto given = load(config);
+    EXPECT_EQ(given[0].symbol, "CRYPTO");
+    EXPECT_TRUE(contains(hours_text(given[0].session_rules), "UTC"));
+    EXPECT_EQ(given[1].symbol, "ES");
+    EXPECT_EQ(given[2].symbol, "");
+    config.instrument = "MSFT=CRYPTO";
+    EXPECT_TRUE(contains(error_of([&] { load(config); }), "does not give the symbol of an instrument"));
+    config.instrument = "AAPL=XYZ";
+    EXPECT_TRUE(contains(error_of([&] { load(config); }), "XYZ"));
+    config.instrument = "auto";
+    EXPECT_TRUE(contains(infer_instrument(config, {"zone"}), "given ones for all instruments"));
+    EXPECT_EQ(config.instrument, "none");
+}
+
 TEST_F(SeveralInstrumentsTest, MayEachHaveItsTick) {
     auto lines = daily_lines(120, 3);
     for (std::string& line : lines) // 0.01 above a multiple of 0.25

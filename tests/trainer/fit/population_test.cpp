@@ -175,8 +175,8 @@ TEST(PopulationReport, BestIsTheLowestLossAndTheHighestAccuracy) {
     const std::optional<PopulationScores> scores = score_population(fit, evaluation);
     const std::vector<double> predicted;
     const std::vector<std::string> notes;
-    const TrainedRun run{config, {&data, 1}, set,       model, optimizer, device, fit,
-                         scores, evaluation, forecasts, {},    predicted, notes,  {}};
+    const TrainedRun run{config,     {&data, 1}, set, model, optimizer, device, fit, scores,
+                         evaluation, forecasts,  {},  {},    predicted, notes,  {}};
     const ReportSection section = population_section(run, "MSE");
     std::vector<double> best;
     for (const Chart& chart : section.charts)

@@ -7,6 +7,8 @@
 #include <rekindle/trainer/predict.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace rekindle::trainer {
 namespace {
@@ -43,6 +45,44 @@ class PredictSeveralTest : public RunTest {
         return Json::parse(read_file(run / "best_model_metadata.json")).at("rekindle");
     }
 };
+
+TEST_F(PredictSeveralTest, AllRowsOfEachInstrumentAreThoseOfTraining) {
+    const auto trained = run(of({"AAA.csv", "BBB.csv"}));
+    NullProgressSink progress;
+    const AllPredictions all =
+        predict_all(options(trained.run_folder, {"AAA.csv", "BBB.csv"}), progress, CancellationToken());
+    const ValidationRows& rows = trained.validation;
+    std::map<std::string, std::set<double>> sigmas;
+    std::size_t compared = 0;
+    for (std::size_t row = 0; row < all.validation_rows; ++row) {
+        if (std::isnan(all.table.outcome[row]))
+            continue; // the last session of BBB, which ends earlier: trained runs have no row without an
+                      // outcome
+        ASSERT_LT(compared, rows.known_at.size());
+        EXPECT_EQ(all.table.known_at[row], rows.known_at[compared]);
+        EXPECT_EQ(all.table.instrument.at(row), rows.instruments[compared]);
+        EXPECT_NEAR(all.table.prediction[row], rows.predicted[compared], 1e-9);
+        EXPECT_EQ(all.table.outcome[row], rows.outcome[compared]);
+        sigmas[rows.instruments[compared++]].insert(all.table.sigma[row]);
+    }
+    EXPECT_EQ(compared, rows.known_at.size());
+    ASSERT_EQ(sigmas.size(), 2u);
+    EXPECT_EQ(sigmas.at("AAA").size(), 1u);
+    EXPECT_NE(sigmas.at("AAA"), sigmas.at("BBB")) << "each instrument has its own error";
+    const Json details = metadata(trained.run_folder);
+    EXPECT_EQ(*sigmas.at("BBB").begin(), details.at("instruments")[1].at("training_error").get<double>());
+    EXPECT_GT(all.table.rows(), all.validation_rows);
+}
+
+TEST_F(PredictSeveralTest, RefusesOtherHoursThanThoseOfTraining) {
+    const fs::path folder = run(of({"AAA.csv", "BBB.csv"})).run_folder;
+    Json metadata = Json::parse(read_file(folder / "best_model_metadata.json"));
+    metadata["rekindle"]["instruments"][1]["hours"] = "trading days that begin at 17:00 (Europe/Berlin)";
+    write_file_atomically(folder / "best_model_metadata.json", metadata.dump());
+    const std::string error = error_of([&] { predictions(options(folder, {"AAA.csv", "BBB.csv"})); });
+    EXPECT_TRUE(contains(error, "BBB has ")) << error;
+    EXPECT_TRUE(contains(error, "Europe/Berlin")) << error;
+}
 
 /// Recomputes each prediction from the files of the run.
 TEST_F(PredictSeveralTest, EachPredictionIsTheNetworksOutputForTheLastSession) {

@@ -119,6 +119,24 @@ TEST(Svg, BreaksLinesAtGaps) {
     EXPECT_EQ(all(render_svg(chart, 400, 300), R"(class="l (c-s1) w2")").size(), 2U);
 }
 
+/// The vertical position of the label of a rule at 0, when the series stays at this value on the right.
+double label_of_zero(double series_at_right) {
+    Chart chart = two_points();
+    chart.y = {.minimum = -1, .maximum = 1};
+    chart.series[0].x = {0, 5, 10};
+    chart.series[0].y = {0.9, series_at_right, series_at_right};
+    chart.rules.push_back({.value = 0, .label = "training mean"});
+    const auto at = all(render_svg(chart, 400, 300), R"x(y="([\d.]+)"[^>]*>training mean<)x");
+    EXPECT_EQ(at.size(), 1U);
+    return at.empty() ? 0 : std::stod(at[0]);
+}
+
+TEST(Svg, LabelsOfRulesAvoidTheSeries) {
+    const double usual = label_of_zero(-0.9);
+    EXPECT_EQ(label_of_zero(0.9), usual) << "above the rule, where nothing else is";
+    EXPECT_GT(label_of_zero(0.06), usual + 10) << "below it, because the line passes above";
+}
+
 TEST(Svg, StepsHoldTheirValue) {
     Chart chart = two_points(Mark::step);
     const auto paths = all(render_svg(chart, 400, 300), R"(class="l c-s1 w2"[^>]* d="([^"]*)\")");

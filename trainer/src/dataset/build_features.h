@@ -10,7 +10,6 @@
 namespace rekindle::trainer {
 
 /// Training needs at least this many rows.
-inline constexpr std::size_t min_training_rows = 10;
 
 /// The number of rows omitted before the split, and the number that they must cover. --compat original keeps
 /// the leaks of the original system.

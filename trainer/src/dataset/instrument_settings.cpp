@@ -18,14 +18,20 @@ namespace {
 
 constexpr std::string_view inferred = "auto";
 constexpr std::string_view no_instrument = "none";
+constexpr std::string_view of_each = "each";
+
+/// Whether several instruments have hours of their own.
+bool is_list(const std::string& instrument) {
+    return instrument.find('=') != std::string::npos;
+}
 
 market::InstrumentTable table_of(const TrainConfig& config) {
     return config.instruments.empty() ? market::InstrumentTable::embedded()
                                       : market::InstrumentTable::load(config.instruments);
 }
 
-std::string hours_text(const market::Instrument::Hours& hours) {
-    return market::format_minute(hours.open) + "-" + market::format_minute(hours.close);
+std::string range_text(int open, int close) {
+    return market::format_minute(open) + "-" + market::format_minute(close);
 }
 
 /// The instrument's hours in the local time of another zone; nothing if they would cross midnight there, or
@@ -58,7 +64,7 @@ void set_hours(const market::Instrument& instrument, const market::SessionRules&
         config.days = rules.days;
     set("day_start", config.day_start, market::format_minute(rules.day_start));
     if (instrument.regular)
-        set("regular_hours", config.regular_hours, hours_text({rules.rth_open, rules.rth_close}));
+        set("regular_hours", config.regular_hours, range_text(rules.rth_open, rules.rth_close));
 }
 
 /// Whether the configuration would have the same day and regular hours without the instrument.
@@ -71,10 +77,10 @@ bool same_hours(const market::Instrument& instrument, const market::SessionRules
 }
 
 std::string hours_words(const market::Instrument& instrument, const market::SessionRules& rules) {
-    return fmt::format("trading days that begin at {}{} ({}){}", market::format_minute(rules.day_start),
-                       instrument.regular ? ", regular hours " + hours_text({rules.rth_open, rules.rth_close})
-                                          : "",
-                       rules.zone, instrument.weekends ? ", on all seven days" : "");
+    market::SessionRules own = rules;
+    own.rth_known = instrument.regular.has_value();
+    own.days = instrument.weekends ? market::TradingDays::all : market::TradingDays::weekdays;
+    return hours_text(own);
 }
 
 /// The instrument that the contract names imply or, if no contract has a name, the file names.
@@ -90,7 +96,57 @@ const market::Instrument* find_instrument(const TrainConfig& config, const marke
 
 bool has_instrument(const TrainConfig& config) {
     return !config.instrument.empty() && lower_case(config.instrument) != inferred &&
-           lower_case(config.instrument) != no_instrument;
+           lower_case(config.instrument) != no_instrument && lower_case(config.instrument) != of_each &&
+           !is_list(config.instrument);
+}
+
+std::string hours_text(const market::SessionRules& rules) {
+    if (rules.raw_labels)
+        return "sessions by the dates of the timestamps";
+    return fmt::format("trading days that begin at {}{} ({}){}", market::format_minute(rules.day_start),
+                       rules.rth_known ? ", regular hours " + range_text(rules.rth_open, rules.rth_close)
+                                       : "",
+                       rules.zone, rules.days == market::TradingDays::all ? ", on all seven days" : "");
+}
+
+std::optional<std::string> value_for(std::string_view setting, std::string_view name) {
+    for (std::string_view rest = setting; !rest.empty();) {
+        const std::string_view one = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        const std::size_t equals = one.find('=');
+        if (equals != std::string_view::npos && trim(one.substr(0, equals)) == name)
+            return std::string(trim(one.substr(equals + 1)));
+    }
+    return std::nullopt;
+}
+
+TrainConfig config_of_instrument(const TrainConfig& config, const std::string& name,
+                                 const std::vector<std::string>& contracts,
+                                 const std::vector<std::filesystem::path>& files) {
+    if (!is_list(config.instrument) && lower_case(config.instrument) != of_each)
+        return config;
+    TrainConfig own = config;
+    own.instrument = no_instrument;
+    const market::InstrumentTable table = table_of(config);
+    const market::Instrument* instrument = nullptr;
+    if (const auto symbol = value_for(config.instrument, name)) {
+        if (lower_case(*symbol) != no_instrument) {
+            own.instrument = *symbol;
+            instrument_named(own); // throws for an unknown symbol
+            instrument = table.find(*symbol);
+        }
+    } else {
+        instrument = contracts.empty() ? table.of_files(files) : table.of_contracts(contracts);
+    }
+    if (instrument == nullptr || (config.session != market::SessionHours::all && !instrument->regular))
+        return own;
+    own.instrument = instrument->symbol;
+    const auto converted = rules_in(*instrument, config.zone);
+    std::set<std::string> keep;
+    if (converted && same_hours(*instrument, *converted, config))
+        keep = {"zone", "day_start", "regular_hours"};
+    set_hours(*instrument, converted.value_or(instrument->session_rules()), own, keep);
+    return own;
 }
 
 market::Instrument instrument_named(const TrainConfig& config) {
@@ -125,13 +181,27 @@ void apply_instrument(TrainConfig& config, std::set<std::string>& given) {
 }
 
 std::string infer_instrument(TrainConfig& config, const std::set<std::string>& given) {
-    if (lower_case(config.instrument) != inferred || config.clock == market::Clock::raw ||
+    const bool several = config.several_instruments != SeveralInstruments::no;
+    if (!several && is_list(config.instrument))
+        throw usage_error("there is only one instrument")
+            .at("--instrument")
+            .expected("one symbol, or --several-instruments with it");
+    const bool each = lower_case(config.instrument) == of_each;
+    if ((lower_case(config.instrument) != inferred && !each) || config.clock == market::Clock::raw ||
         config.compat == Compat::original)
         return "";
     config.instrument = no_instrument;
-    if (config.several_instruments != SeveralInstruments::no)
-        return "The hours of sessions are the same for all instruments: those of --instrument, or of --zone, "
-               "--day-start and --regular-hours.";
+    if (several) {
+        const bool own_hours = std::ranges::any_of(
+            std::initializer_list<const char*>{"zone", "day_start", "regular_hours", "days"},
+            [&](const char* key) { return given.contains(key); });
+        if (own_hours && !each)
+            return "The hours of sessions are the given ones for all instruments; --instrument each uses "
+                   "those "
+                   "of the list of instruments.";
+        config.instrument = of_each;
+        return "";
+    }
     if (std::ranges::any_of(config.data,
                             [](const std::string& path) { return market::is_memory_path(path); }))
         return "";

@@ -73,10 +73,6 @@ ScratchArray<market::RowPlace> order_rows(const std::vector<Times>& known, const
     return places;
 }
 
-std::string instrument_input_name(const std::string& instrument) {
-    return "instrument " + instrument;
-}
-
 /// Adds one input per instrument to each row: 1 for its own, 0 for the others.
 ScratchArray<float> with_one_hot(const ScratchArray<float>& inputs, const market::FeatureMatrix& matrix,
                                  std::size_t instruments, const Workspace& workspace) {
@@ -133,6 +129,10 @@ ScratchArray<float> scaled_by_instrument(const TrainConfig& config,
 }
 
 } // namespace
+
+std::string instrument_input_name(const std::string& instrument) {
+    return "instrument " + instrument;
+}
 
 Dataset joint_dataset(const TrainConfig& config, std::span<const MarketData> markets,
                       const std::vector<market::LabeledRows>& parts, ThreadPool& pool,

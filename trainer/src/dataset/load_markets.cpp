@@ -24,18 +24,13 @@ using Clock = std::chrono::steady_clock;
 std::string tick_of(const std::string& setting, const std::string& instrument) {
     if (setting.find('=') == std::string::npos)
         return setting;
-    for (std::string_view rest = setting; !rest.empty();) {
-        const std::string_view one = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-        const std::size_t equals = one.find('=');
-        if (equals != std::string_view::npos && trim(one.substr(0, equals)) == instrument)
-            return std::string(trim(one.substr(equals + 1)));
-    }
-    return "auto";
+    return value_for(setting, instrument).value_or("auto");
 }
 
-/// Throws Error (usage) unless every name in --tick NAME=SIZE,… belongs to an instrument.
-void check_tick_names(const std::string& setting, const std::vector<market::InstrumentFiles>& instruments) {
+/// Throws Error (usage) unless every name in a setting NAME=VALUE,… belongs to an instrument. `what` says
+/// what the values are.
+void check_names(const std::string& setting, const char* option, const char* what, const char* value,
+                 const std::vector<market::InstrumentFiles>& instruments) {
     if (setting.find('=') == std::string::npos)
         return;
     std::vector<std::string> names;
@@ -46,9 +41,9 @@ void check_tick_names(const std::string& setting, const std::vector<market::Inst
         rest.remove_prefix(std::min(rest.size(), one.size() + 1));
         const std::string name(trim(one.substr(0, one.find('='))));
         if (one.find('=') == std::string_view::npos || std::ranges::find(names, name) == names.end())
-            throw usage_error(fmt::format("\"{}\" does not give the tick of an instrument", one))
-                .at("--tick")
-                .expected(fmt::format("NAME=SIZE with one of the names {}", fmt::join(names, ", ")));
+            throw usage_error(fmt::format("\"{}\" does not give the {} of an instrument", one, what))
+                .at(option)
+                .expected(fmt::format("NAME={} with one of the names {}", value, fmt::join(names, ", ")));
     }
 }
 
@@ -60,20 +55,17 @@ std::filesystem::path numbered(const std::filesystem::path& file, std::size_t nu
            fmt::format("{}-{}{}", file.stem().string(), number, file.extension().string());
 }
 
-MarketData load_instrument(const TrainConfig& config, const market::InstrumentFiles& instrument,
-                           const std::filesystem::path& column_file, ThreadPool& pool, ProgressSink& progress,
-                           const CancellationToken& cancellation, LastSession last,
-                           const BarReader& read_bars) {
-    const BarReader read_instrument = [&](const market::ReadOptions& options, auto&&... others) {
-        return read_bars(instrument.options(options), others...);
-    };
+MarketData load_instrument(const InstrumentBars& instrument, ThreadPool& pool, ProgressSink& progress,
+                           const CancellationToken& cancellation, LastSession last) {
+    const TrainConfig& config = instrument.config;
     try {
-        MarketData data =
-            load_market_data(config, column_file, pool, progress, cancellation, last, read_instrument);
+        MarketData data = load_market_data(config, instrument.column_file, pool, progress, cancellation, last,
+                                           instrument.read_bars);
         data.instrument = instrument.name;
+        data.symbol = has_instrument(config) ? config.instrument : "";
         return data;
     } catch (Error& error) {
-        if (error.status() != ExitStatus::usage)
+        if (error.status() != ExitStatus::usage || instrument.name.empty())
             throw;
         Error named = usage_error(fmt::format("{}: {}", instrument.name, error.message()));
         named.at(error.where()).expected(error.expectation());
@@ -128,10 +120,12 @@ std::string instrument_line(const MarketData& data) {
     if (!contracts.empty())
         of = fmt::format(" (contracts {}{})", fmt::join(contracts, ", "),
                          more > 0 ? fmt::format(" and {} more", more) : "");
-    return fmt::format("{}{}: {} from {} to {}, tick {}", data.instrument, of,
-                       counted(data.summaries.size(), "session"),
-                       market::format_date(data.summaries.front().date),
-                       market::format_date(data.summaries.back().date), market::tick_text(data.read.report));
+    return fmt::format(
+        "{}{}: {} from {} to {}, tick {}{}", data.instrument, of, counted(data.summaries.size(), "session"),
+        market::format_date(data.summaries.front().date), market::format_date(data.summaries.back().date),
+        market::tick_text(data.read.report),
+        data.symbol.empty() ? ""
+                            : fmt::format("; hours of {}: {}", data.symbol, hours_text(data.session_rules)));
 }
 
 void report_instruments(const std::vector<MarketData>& markets, ProgressSink& progress) {
@@ -144,35 +138,58 @@ void report_instruments(const std::vector<MarketData>& markets, ProgressSink& pr
 
 } // namespace
 
+std::vector<InstrumentBars> find_instruments(const TrainConfig& config,
+                                             const std::filesystem::path& column_file, ThreadPool& pool,
+                                             const CancellationToken& cancellation,
+                                             const BarReader& read_bars) {
+    if (config.several_instruments == SeveralInstruments::no)
+        return {{"", config, column_file, read_bars}};
+    TrainConfig all = config;
+    if (all.tick.find('=') != std::string::npos)
+        all.tick = "auto";
+    market::ReadOptions options = read_options(all, column_file);
+    options.tables = read_bars.tables;
+    const auto by = config.several_instruments == SeveralInstruments::by_root ? market::InstrumentsBy::root
+                                                                              : market::InstrumentsBy::name;
+    const auto found = market::find_instruments(options, by, pool, cancellation);
+    check_names(config.tick, "--tick", "tick", "SIZE", found);
+    check_names(config.instrument, "--instrument", "symbol", "SYMBOL", found);
+    std::vector<InstrumentBars> instruments;
+    for (const market::InstrumentFiles& files : found) {
+        InstrumentBars& instrument = instruments.emplace_back();
+        instrument.name = files.name;
+        instrument.config = config_of_instrument(config, files.name, files.contracts, files.files);
+        instrument.config.tick = tick_of(config.tick, files.name);
+        instrument.column_file = numbered(column_file, instruments.size() - 1);
+        instrument.read_bars = [files, &read_bars](const market::ReadOptions& requested, auto&&... others) {
+            return read_bars(files.options(requested), others...);
+        };
+    }
+    return instruments;
+}
+
 std::vector<MarketData> load_markets(const TrainConfig& config, const std::filesystem::path& column_file,
                                      ThreadPool& pool, ProgressSink& progress,
                                      const CancellationToken& cancellation, LastSession last,
                                      const BarReader& read_bars,
                                      const std::map<std::string, std::string>& usual_ticks) {
+    const auto start = Clock::now();
     std::vector<MarketData> markets;
+    auto instruments = find_instruments(config, column_file, pool, cancellation, read_bars);
     if (config.several_instruments == SeveralInstruments::no) {
-        markets.push_back(
-            load_market_data(config, column_file, pool, progress, cancellation, last, read_bars));
+        markets.push_back(load_instrument(instruments.front(), pool, progress, cancellation, last));
         return markets;
     }
-    const auto start = Clock::now();
-    TrainConfig all = config;
-    if (all.tick.find('=') != std::string::npos)
-        all.tick = "auto";
-    const auto by = config.several_instruments == SeveralInstruments::by_root ? market::InstrumentsBy::root
-                                                                              : market::InstrumentsBy::name;
-    const auto instruments = market::find_instruments(read_options(all, column_file), by, pool, cancellation);
-    check_tick_names(config.tick, instruments);
     InstrumentMessages messages(progress);
-    for (const market::InstrumentFiles& instrument : instruments) {
-        TrainConfig own = config;
-        own.tick = tick_of(config.tick, instrument.name);
+    for (InstrumentBars& instrument : instruments) {
         if (const auto usual = usual_ticks.find(instrument.name);
-            own.tick == "auto" && usual != usual_ticks.end())
-            own.tick = usual->second;
+            instrument.config.tick == "auto" && usual != usual_ticks.end())
+            instrument.config.tick = usual->second;
         messages.begin(instrument.name);
-        markets.push_back(load_instrument(own, instrument, numbered(column_file, markets.size()), pool,
-                                          messages, cancellation, last, read_bars));
+        markets.push_back(load_instrument(instrument, pool, messages, cancellation, last));
+        if (markets.back().summaries.empty())
+            throw usage_error(fmt::format("{}: the input has no complete session", instrument.name))
+                .hint("Leave the instrument out by naming the others with --contract.");
     }
     messages.report();
     require_same_bar_length(markets);

@@ -58,34 +58,69 @@ Forecast mean_forecast(std::span<const std::vector<Forecast>> networks, std::siz
     return {values / count, std::hypot(std::sqrt(variances / count), spread_of(networks, row))};
 }
 
-double training_error(const mlp::Engine& engine, const Dataset& set) {
+namespace {
+
+/// A sampled training row and the square of outcome - prediction.
+struct SquaredError {
+    std::size_t row = 0;
+    double square = 0;
+};
+
+std::vector<SquaredError> squared_errors(const mlp::Engine& engine, const Dataset& set) {
     const mlp::Samples samples = set.train();
     const std::size_t rows = std::min(samples.count, error_rows), width = engine.model().inputs;
     std::vector<float> inputs;
-    std::vector<std::size_t> chosen;
+    std::vector<SquaredError> errors;
     inputs.reserve(rows * width);
     for (std::size_t i = 0; i < rows; ++i) {
-        chosen.push_back(samples.count * i / rows);
-        const float* row = samples.inputs + chosen.back() * samples.stride;
+        const std::size_t chosen = samples.count * i / rows;
+        errors.push_back({set.split.train_begin + chosen, 0});
+        const float* row = samples.inputs + chosen * samples.stride;
         inputs.insert(inputs.end(), row, row + width);
     }
-    std::vector<double> predicted = predict_values(engine, set.meaning, inputs, rows);
-    if (!set.instruments.empty())
-        for (std::size_t i = 0; i < rows; ++i)
-            predicted[i] = set.meaning_of(set.split.train_begin + chosen[i])
-                               .outcome(set.meaning.network_target(predicted[i]));
-    double squares = 0;
+    const std::vector<double> predicted = predict_values(engine, set.meaning, inputs, rows);
     for (std::size_t i = 0; i < rows; ++i) {
-        const double actual = set.targets.values[set.split.train_begin + chosen[i]];
-        squares += (actual - predicted[i]) * (actual - predicted[i]);
+        const double value =
+            set.instruments.empty()
+                ? predicted[i]
+                : set.meaning_of(errors[i].row).outcome(set.meaning.network_target(predicted[i]));
+        const double actual = set.targets.values[errors[i].row];
+        errors[i].square = (actual - value) * (actual - value);
     }
     set.rows->inputs.release(0, set.rows->inputs.size());
-    return std::sqrt(squares / static_cast<double>(rows));
+    return errors;
+}
+
+} // namespace
+
+double training_error(const mlp::Engine& engine, const Dataset& set) {
+    const auto errors = squared_errors(engine, set);
+    double squares = 0;
+    for (const SquaredError& error : errors)
+        squares += error.square;
+    return std::sqrt(squares / static_cast<double>(errors.size()));
+}
+
+std::vector<double> instrument_errors(const mlp::Engine& engine, const Dataset& set) {
+    if (set.instruments.empty())
+        return {};
+    std::vector<double> squares(set.instruments.size()), rows(squares.size()), result;
+    for (const SquaredError& error : squared_errors(engine, set)) {
+        squares[set.matrix.instrument_of(error.row)] += error.square;
+        rows[set.matrix.instrument_of(error.row)] += 1;
+    }
+    for (std::size_t i = 0; i < squares.size(); ++i)
+        result.push_back(rows[i] > 0 ? std::sqrt(squares[i] / rows[i]) : training_error(engine, set));
+    return result;
 }
 
 ForecastRecord forecast_record(const Dataset& set, std::uint64_t seed, const mlp::Engine& engine) {
-    return {seed, set.known[set.split.validation_begin], set.known[set.split.validation_end - 1],
-            set.training_mean(), training_error(engine, set)};
+    return {seed,
+            set.known[set.split.validation_begin],
+            set.known[set.split.validation_end - 1],
+            set.training_mean(),
+            training_error(engine, set),
+            instrument_errors(engine, set)};
 }
 
 double outcome_of(const market::Targets& targets, std::size_t row) {

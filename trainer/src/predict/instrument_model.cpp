@@ -40,11 +40,28 @@ void take_instrument(const StoredInstrument& own, StoredModel& model) {
     model.profile_bin = own.profile_bin;
     model.bar_length = own.bar_length;
     model.instrument = own.identity;
+    if (model.forecasts && own.training_error > 0) {
+        model.forecasts->training_mean = own.training_mean;
+        model.forecasts->training_error = own.training_error;
+    }
     if (own.evaluation.rows > 0) {
         const Verdict of_all = model.evaluation.verdict;
         model.evaluation = own.evaluation;
         model.evaluation.verdict = of_all; // one instrument of several is not judged alone
     }
+}
+
+/// Throws Error (usage) if the instrument has other sessions than those that the model was trained on.
+void require_same_hours(const StoredInstrument& own, const MarketData& data,
+                        const std::filesystem::path& path) {
+    const std::string hours = hours_text(data.session_rules);
+    if (own.hours.empty() || own.hours == hours)
+        return;
+    throw usage_error(fmt::format("{} has {}", data.instrument, hours))
+        .at(path.string())
+        .expected(fmt::format("those that the model was trained on: {}", own.hours))
+        .hint("The list of instruments differs from the one in training, or the names of the contracts do: "
+              "name the list with --instruments.");
 }
 
 } // namespace
@@ -57,6 +74,7 @@ InstrumentModel model_of_instrument(const UsableModel& model, const MarketData& 
         return result;
     const auto own = std::ranges::find(model.stored.instruments, data.instrument, &StoredInstrument::name);
     if (own != model.stored.instruments.end()) {
+        require_same_hours(*own, data, path);
         take_instrument(*own, stored);
     } else {
         if (!knows_no_instrument(model.stored))

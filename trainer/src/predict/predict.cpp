@@ -396,20 +396,53 @@ std::vector<Prediction> predict_read_bars(const PredictOptions& options, Progres
     return predictions;
 }
 
-/// Throws Error (usage) for a model of several instruments.
-const MarketData& only_instrument(const ModelAndBars& all, const PredictOptions& options) {
-    if (all.model.stored.instruments.empty())
-        return all.markets.front();
-    throw usage_error("the model covers several instruments, but --all writes the predictions of one")
-        .at(options.model.string())
-        .hint("Omit --all to predict the next session of each.");
+/// An out-of-sample prediction.
+struct PredictedRow {
+    std::int64_t known_at = 0;
+    std::int32_t session = 0;
+    std::size_t instrument = 0;
+    bool chosen_on = false; ///< a validation row
+    Forecast forecast;
+    double outcome = 0, baseline = 0;
+};
+
+Error no_forecast_record(const fs::path& model) {
+    return usage_error(
+               "this model does not record which rows it was trained on, so its out-of-sample rows are "
+               "unknown")
+        .at(model.string())
+        .hint(
+            "Train it again with this version; runs of older versions and files of the original system have "
+            "no such record.");
+}
+
+/// Adds the rows of one instrument that were known when the validation set began or later.
+void add_rows(const ModelOnData& job, std::size_t instrument, ThreadPool& pool,
+              std::vector<PredictedRow>& rows) {
+    const ForecastRecord& record = *job.model.stored.forecasts;
+    const auto known = [&](std::size_t row) { return job.data.ends.of(job.matrix.known_at[row]); };
+    std::size_t first = job.matrix.rows();
+    while (first > 0 && known(first - 1) >= record.validation_from)
+        --first;
+    const market::Targets targets = build_targets(job.meaning(), job.matrix, job.data);
+    const std::size_t block =
+        std::max<std::size_t>(64, 65'536 / std::max<std::size_t>(1, job.model.networks.size()));
+    for (std::size_t begin = first; begin < job.matrix.rows(); begin += block) {
+        const std::size_t end = std::min(begin + block, job.matrix.rows());
+        const auto forecasts =
+            job.forecasts(job.model.stored.scaler.transform(job.matrix, {begin, end}, pool));
+        for (std::size_t row = begin; row < end; ++row)
+            rows.push_back({known(row), job.matrix.dates[row], instrument, known(row) <= record.validation_to,
+                            mean_forecast(forecasts, row - begin), outcome_of(targets, row),
+                            record.training_mean});
+    }
 }
 
 } // namespace
 
 std::vector<Prediction> predict_each(const PredictOptions& options, ProgressSink& progress,
-                                     const CancellationToken& cancellation) {
-    return predict_read_bars(options, progress, cancellation, market::read_bars);
+                                     const CancellationToken& cancellation, const BarReader& read_bars) {
+    return predict_read_bars(options, progress, cancellation, read_bars);
 }
 
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
@@ -423,51 +456,41 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
 AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress,
                            const CancellationToken& cancellation, const BarReader& read_bars) {
     ModelAndBars bars(options, progress, cancellation, read_bars);
-    ModelOnData job(bars, only_instrument(bars, options), options);
-    const std::optional<ForecastRecord>& record = job.model.stored.forecasts;
+    const auto record = bars.model.stored.forecasts;
     if (!record)
-        throw usage_error("this model does not record which rows it was trained on, so its out-of-sample "
-                          "rows are unknown")
-            .at(options.model.string())
-            .hint("Train it again with this version; runs of older versions and files of the original "
-                  "system have no such record.");
-    const auto known = [&](std::size_t row) { return job.data.ends.of(job.matrix.known_at[row]); };
-    std::size_t first = job.matrix.rows();
-    while (first > 0 && known(first - 1) >= record->validation_from)
-        --first;
-    if (first == job.matrix.rows())
+        throw no_forecast_record(options.model);
+    AllPredictions all;
+    all.target = bars.model.stored.meaning.text();
+    all.table.utc = !bars.markets.front().session_rules.raw_labels;
+    std::vector<PredictedRow> rows;
+    std::vector<std::string> names;
+    for (const MarketData& data : bars.markets) {
+        ModelOnData job(bars, data, options);
+        add_rows(job, names.size(), bars.pool, rows);
+        names.push_back(data.instrument.empty() ? instrument_name(instrument_of(data)) : data.instrument);
+        for (std::string& note : job.prediction.notes)
+            if (std::ranges::find(all.notes, note) == all.notes.end())
+                all.notes.push_back(std::move(note));
+    }
+    if (rows.empty())
         throw usage_error(fmt::format("no row of this data is later than the training, whose validation set "
                                       "begins {}",
                                       market::format_civil(record->validation_from)))
             .at(options.model.string())
             .hint("Use --data to give bars that extend beyond the training set.");
-    AllPredictions all;
-    all.target = job.meaning().text();
-    all.notes = std::move(job.prediction.notes);
-    all.table.utc = !job.data.session_rules.raw_labels;
-    const market::Targets targets = build_targets(job.meaning(), job.matrix, job.data);
-    const std::string instrument = instrument_name(instrument_of(job.data));
-    const std::string seed = job.model.networks.empty() ? std::to_string(record->seed) : "mean";
-    const std::size_t block =
-        std::max<std::size_t>(64, 65'536 / std::max<std::size_t>(1, job.model.networks.size()));
-    for (std::size_t begin = first; begin < job.matrix.rows(); begin += block) {
-        const std::size_t end = std::min(begin + block, job.matrix.rows());
-        const auto forecasts =
-            job.forecasts(job.model.stored.scaler.transform(job.matrix, {begin, end}, bars.pool));
-        for (std::size_t row = begin; row < end; ++row) {
-            const bool chosen_on = known(row) <= record->validation_to;
-            all.validation_rows += chosen_on ? 1 : 0;
-            all.table.known_at.push_back(known(row));
-            all.table.session.push_back(job.matrix.dates[row]);
-            all.table.instrument.add(instrument);
-            all.table.fold.add(chosen_on ? validation_fold : "later");
-            all.table.seed.add(seed);
-            const Forecast forecast = mean_forecast(forecasts, row - begin);
-            all.table.prediction.push_back(forecast.value);
-            all.table.sigma.push_back(forecast.sigma);
-            all.table.outcome.push_back(outcome_of(targets, row));
-            all.table.baseline.push_back(record->training_mean);
-        }
+    std::ranges::stable_sort(rows, {}, &PredictedRow::known_at);
+    const std::string seed = bars.model.networks.empty() ? std::to_string(record->seed) : "mean";
+    for (const PredictedRow& row : rows) {
+        all.validation_rows += row.chosen_on ? 1 : 0;
+        all.table.known_at.push_back(row.known_at);
+        all.table.session.push_back(row.session);
+        all.table.instrument.add(names[row.instrument]);
+        all.table.fold.add(row.chosen_on ? validation_fold : "later");
+        all.table.seed.add(seed);
+        all.table.prediction.push_back(row.forecast.value);
+        all.table.sigma.push_back(row.forecast.sigma);
+        all.table.outcome.push_back(row.outcome);
+        all.table.baseline.push_back(row.baseline);
     }
     return all;
 }

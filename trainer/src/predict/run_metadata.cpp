@@ -41,9 +41,12 @@ Json forecasts_json(const ForecastRecord& record) {
 }
 
 ForecastRecord forecast_record_of(const Json& json) {
-    return {json.at("seed").get<std::uint64_t>(), json.at("validation_from_utc_seconds").get<std::int64_t>(),
-            json.at("validation_to_utc_seconds").get<std::int64_t>(), json.at("training_mean").get<double>(),
-            json.at("training_error").get<double>()};
+    return {json.at("seed").get<std::uint64_t>(),
+            json.at("validation_from_utc_seconds").get<std::int64_t>(),
+            json.at("validation_to_utc_seconds").get<std::int64_t>(),
+            json.at("training_mean").get<double>(),
+            json.at("training_error").get<double>(),
+            {}};
 }
 
 Json bar_length_json(const market::ReadReport& report) {
@@ -100,11 +103,15 @@ Json instruments_json(const TrainedRun& run) {
         const DatasetInstrument& instrument = run.set.instruments[i];
         Json json{{"name", instrument.name}};
         json.update(market_json(run.markets[i]));
+        json["hours"] = hours_text(run.markets[i].session_rules);
         json["training_rows"] = instrument.training_rows;
         json["validation_rows"] = instrument.validation_rows;
         json["target_scale"] = instrument.target_scale;
         json["target_center"] = instrument.target_center;
         json["training_share_up"] = instrument.training_share_up;
+        json["training_mean"] = instrument.training_mean;
+        if (run.forecasts)
+            json["training_error"] = run.forecasts->instrument_errors.at(i);
         if (!instrument.scaler.features.empty())
             json["scaler"] = Json(nlohmann::json(instrument.scaler));
         if (run.by_instrument[i].rows > 0)
@@ -156,6 +163,11 @@ Json run_metadata(const TrainedRun& run) {
         json["instruments"] = instruments_json(run);
     json["model"] = Json(nlohmann::json(run.model));
     json["evaluation"] = evaluation;
+    for (const Importance& group : run.importance)
+        json["importance"].push_back({{"group", group.group},
+                                      {"loss_increase", group.loss_increase},
+                                      {"lowest", group.lowest},
+                                      {"highest", group.highest}});
     json["timings"] = timings;
     json["config"] = config;
     if (run.forecasts)
@@ -201,6 +213,9 @@ StoredInstrument stored_instrument(const Json& json) {
     stored.tick = json.at("tick_points");
     stored.profile_bin = json.at("profile_bin_points");
     stored.bar_length = bar_length_of(json.at("bar_length"));
+    stored.hours = json.value("hours", "");
+    stored.training_mean = json.value("training_mean", 0.0);
+    stored.training_error = json.value("training_error", 0.0);
     from_json(json.at("instrument"), stored.identity);
     if (json.contains("evaluation"))
         from_json(json.at("evaluation"), stored.evaluation);

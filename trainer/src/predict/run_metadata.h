@@ -42,9 +42,11 @@ struct StoredInstrument {
     double target_scale = 1;
     double target_center = 0;
     double training_share_up = 0;
-    double tick = 0;        ///< points
-    double profile_bin = 0; ///< points, if prices have no tick
+    double training_mean = 0, training_error = 0; ///< as in ForecastRecord; older models have none
+    double tick = 0;                              ///< points
+    double profile_bin = 0;                       ///< points, if prices have no tick
     market::BarLength bar_length;
+    std::string hours; ///< hours_text() of its sessions; older models have none
     Instrument identity;
     Evaluation evaluation; ///< on its validation rows; has no rows if there are none
 };

@@ -10,6 +10,7 @@
 #include <rekindle/trainer/device.h>
 #include <rekindle/trainer/fit.h>
 #include <rekindle/trainer/forecast.h>
+#include <rekindle/trainer/importance.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/scores.h>
 
@@ -34,6 +35,7 @@ struct TrainedRun {
     /// Empty for an imported network, whose training rows are unknown.
     const std::optional<ForecastRecord>& forecasts;
     const std::vector<Evaluation>& by_instrument; ///< evaluate_instruments()
+    const std::vector<Importance>& importance;    ///< validation_importance() of the best network
     const std::vector<double>& predicted;         ///< per validation row, in the unit of the target
     const std::vector<std::string>& notes;        ///< warnings and notes logged during the run
     std::vector<StageTime> stages;

@@ -206,12 +206,69 @@ class Layout {
         text({right_ - 4, box.y + 13}, band.label, Ink::muted, Anchor::end);
     }
 
+    /// A rectangle in pixels.
+    struct Area {
+        double left = 0, top = 0, right = 0, bottom = 0;
+    };
+
+    /// Whether the line between two points passes through the area.
+    static bool crosses(Point from, Point to, const Area& area) {
+        if (from.x > to.x)
+            std::swap(from, to);
+        const double begin = std::max(area.left, from.x), end = std::min(area.right, to.x);
+        if (!(begin <= end))
+            return false;
+        const auto at = [&](double x) {
+            return to.x == from.x ? to.y : from.y + (to.y - from.y) * (x - from.x) / (to.x - from.x);
+        };
+        const double first = to.x == from.x ? from.y : at(begin), last = at(end);
+        return std::max(first, last) >= area.top && std::min(first, last) <= area.bottom;
+    }
+
+    /// Whether a series is drawn inside the area.
+    bool has_ink(const Area& area) const {
+        for (const Series& series : chart_.series)
+            for (std::size_t i = 0; i < series.x.size(); ++i) {
+                const Point here{px(series.x[i]), py(series.y[i])};
+                const bool line = series.mark == Mark::line || series.mark == Mark::step;
+                Point from = here;
+                if (line && i > 0)
+                    from = {px(series.x[i - 1]), py(series.y[i - 1])};
+                else if (series.mark == Mark::bar)
+                    from = {here.x, py(0)};
+                else if (series.mark == Mark::horizontal_bar)
+                    from = {px(0), here.y};
+                Area wide = area;
+                if (series.mark == Mark::bar) {
+                    const double half = std::abs(px(series.bar_width) - px(0)) / 2;
+                    wide.left -= half;
+                    wide.right += half;
+                }
+                if (crosses(from, here, wide))
+                    return true;
+            }
+        return false;
+    }
+
+    /// Where the label of a horizontal rule ends: above or below the rule, at the right or the left, at the
+    /// first place that no series crosses; otherwise above at the right.
+    Point place_of_label(double y, double width) const {
+        constexpr double above = -6, below = 16, ascent = 11, descent = 3, margin = 2;
+        const bool room_above = y - top_ >= 14, room_below = bottom_ - y >= 18;
+        const Point usual{right_ - margin, room_above ? y + above : y + below};
+        for (const double end : {right_ - margin, left_ + width + 2 * margin})
+            for (const double shift : {above, below})
+                if ((shift == above ? room_above : room_below) &&
+                    !has_ink({end - width, y + shift - ascent, end, y + shift + descent}))
+                    return {end, y + shift};
+        return usual;
+    }
+
     void draw(const Rule& rule) {
         if (rule.horizontal) {
             const double y = py(rule.value);
             line({left_, y}, {right_, y}, Ink::rule, Weight::normal, true);
-            const bool below = y - top_ < 14;
-            rule_label({right_ - 2, below ? y + 16 : y - 6}, rule.label, Anchor::end);
+            rule_label(place_of_label(y, text_width(rule.label, Font::label)), rule.label, Anchor::end);
         } else {
             const double x = px(rule.value);
             line({x, top_}, {x, bottom_}, Ink::rule, Weight::normal, true);

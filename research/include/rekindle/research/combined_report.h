@@ -4,6 +4,8 @@
 
 #include <rekindle/trainer/combined_report.h>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <span>
 #include <string>
@@ -39,5 +41,8 @@ CombinedVerdict judge_together(std::span<const ReportedRun> runs);
 /// (usage) if the runs read different data (the error names two of them), or if `page` lies in the folder of
 /// a run.
 trainer::CombinedReport combine(std::vector<ReportedRun> runs, const std::filesystem::path& page);
+
+/// The verdicts, for programs. `page` is the file of the report.
+nlohmann::ordered_json verdicts_json(const trainer::CombinedReport& combined, const std::string& page);
 
 } // namespace rekindle::research

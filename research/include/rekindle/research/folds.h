@@ -14,11 +14,12 @@ namespace rekindle::research {
 using market::RowRange;
 
 /// When each row became known and when its target ended. Rows are ordered by known_at. All spans have the
-/// same length.
+/// same length, unless one is empty.
 struct RowTimes {
     std::span<const std::int64_t> known_at;  ///< instants in seconds, ascending
     std::span<const std::int64_t> end;       ///< when the outcome becomes known; > known_at where trainable
     std::span<const std::uint8_t> trainable; ///< 0: the row has no target, so it is only predicted
+    std::span<const std::uint16_t> instrument = {}; ///< number of its instrument; empty if there is only one
 
     std::size_t size() const noexcept { return known_at.size(); }
 };
@@ -53,9 +54,10 @@ std::vector<Fold> walk_forward_folds(const RowTimes& rows, std::size_t end, cons
 std::vector<RowRange> training_rows_before(const RowTimes& rows, std::size_t test_begin, std::size_t most);
 
 struct CombinatorialRules {
-    std::size_t groups = 0;       ///< N: number of blocks of nearly equal size, at least 2
-    std::size_t test_groups = 0;  ///< k: number of blocks that each fold predicts, 1 to N - 1
-    std::size_t embargo_rows = 0; ///< number of rows after a test block that no network trains on
+    std::size_t groups = 0;      ///< N: number of blocks of nearly equal size, at least 2
+    std::size_t test_groups = 0; ///< k: number of blocks that each fold predicts, 1 to N - 1
+    /// Number of rows of each instrument after a test block that no network trains on.
+    std::size_t embargo_rows = 0;
     /// No network trains on rows that become known within this time after the last target of a test block
     /// ends.
     std::int64_t embargo_seconds = 0;

@@ -35,9 +35,11 @@ struct JobSettings {
 };
 
 struct NetworkResult {
-    bool diverged = false;      ///< its loss or a gradient was not finite; the other fields are then unset
-    double training_loss = 0;   ///< mean over the last epoch, in the loss's own unit
-    double training_error = 0;  ///< root mean square of outcome - prediction over FoldRows::sample
+    bool diverged = false;    ///< its loss or a gradient was not finite; the other fields are then unset
+    double training_loss = 0; ///< mean over the last epoch, in the loss's own unit
+    /// Per instrument of the fold: root mean square of outcome - prediction over its rows of
+    /// FoldRows::sample; over all of them if it has none.
+    std::vector<double> training_errors;
     std::vector<float> outputs; ///< of the test rows, model.outputs() each
     /// Mean squared error (for probabilities, mean log loss) in units of the network's target, over at most
     /// 4,096 evenly spaced test rows that have a target; and the same after permuting each group of

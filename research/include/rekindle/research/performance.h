@@ -45,8 +45,9 @@ struct Performance {
     double exposure = 0, long_exposure = 0, short_exposure = 0;
     double turnover = 0; ///< traded value per year / mean equity
     std::size_t trades = 0, winners = 0;
-    double mean_profit = 0;   ///< per trade
-    double profit_factor = 0; ///< sum of gains / sum of losses; infinite without a loss
+    double mean_profit = 0;       ///< per trade
+    double profit_factor = 0;     ///< sum of gains / sum of losses; infinite without a loss
+    double gains = 0, losses = 0; ///< money: sums over the trades, both at least 0
     double commission = 0, slippage = 0;
     std::size_t refused = 0, unsized = 0;
 };
@@ -93,5 +94,13 @@ struct JudgedBacktest {
 JudgedBacktest judge_backtest(const TradedSeries& series, std::span<const Decision> decisions,
                               const BacktestOptions& options, std::size_t first, std::size_t trials,
                               std::uint64_t seed = 0);
+
+/// The sum of backtests of different instruments, each with an account of its own, and its judgment. At most
+/// one period per date; where an instrument has none, its equity stays. `position` counts the instruments
+/// held long minus those held short, `market` is the mean of the instruments' returns (0 where one has no
+/// period), and drawdowns are measured at the ends of periods. `result` is empty. Precondition: at least one
+/// part.
+JudgedBacktest combine_backtests(std::span<const JudgedBacktest> parts, std::size_t trials,
+                                 std::uint64_t seed = 0);
 
 } // namespace rekindle::research

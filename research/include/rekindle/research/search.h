@@ -60,7 +60,9 @@ struct Trial {                // NOLINT(bugprone-exception-escape): moving JSON 
     bool diverged = false;
     double loss_saved = 0; ///< as Objective::loss, in percent; NaN if the trial diverged
     /// Per scored row: sign(forecast - training mean) × (outcome - training mean), in the unit of the target.
-    /// Without skill, the mean is 0 whatever the market's drift.
+    /// With several instruments, whose rows at one time are not independent: per instant, the mean of this
+    /// over its rows, each in units of TargetMeaning::scale of its instrument. Without skill, the mean is 0
+    /// whatever the market's drift.
     std::vector<float> timing;
     double timing_ratio = 0; ///< Sharpe ratio of `timing`; 0 if its values do not vary
     double seconds = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +21,8 @@ struct PredictionRow {
     double outcome = 0;
 };
 
-/// Reads a CSV file that has at least the columns known_at and prediction. Skips rows without a prediction.
-/// Throws Error (usage) with file and line.
+/// Reads a table with at least the columns known_at and prediction, in any format of market::table_text().
+/// Skips rows without a prediction. Throws Error (usage) with file and line.
 std::vector<PredictionRow> read_predictions(const std::filesystem::path& path);
 /// Does the same for text; `where` names the file in errors.
 std::vector<PredictionRow> parse_predictions(std::string_view csv, const std::string& where);
@@ -61,9 +62,13 @@ bool are_probabilities(std::span<const PredictionRow> rows);
 std::vector<Decision> decisions_from(std::span<const PredictionRow> rows, const PredictionRule& rule,
                                      const TradedSeries& series);
 
-/// Reads a CSV file of positions (docs/formats/positions.md): known_at, position, and optionally limit, stop,
-/// stop_loss and take_profit. Throws Error (usage) with file and line.
-std::vector<Decision> read_positions(const std::filesystem::path& path);
-std::vector<Decision> parse_positions(std::string_view csv, const std::string& where);
+/// Decisions by instrument. Positions that name no instrument are under "".
+using Positions = std::map<std::string, std::vector<Decision>>;
+
+/// Reads a table of positions (docs/formats/positions.md) in any format of market::table_text(): known_at,
+/// position, and optionally instrument, limit, stop, stop_loss and take_profit. Throws Error (usage) with
+/// file and line.
+Positions read_positions(const std::filesystem::path& path);
+Positions parse_positions(std::string_view csv, const std::string& where);
 
 } // namespace rekindle::research

@@ -7,6 +7,7 @@
 #include <rekindle/research/folds.h>
 #include <rekindle/research/network_jobs.h>
 #include <rekindle/trainer/config.h>
+#include <rekindle/trainer/importance.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/predictions.h>
 #include <rekindle/trainer/progress.h>
@@ -58,7 +59,16 @@ struct BlockForecasts {
     RowRange rows;
     std::vector<std::vector<trainer::Forecast>> networks; ///< per seed; empty for a network that diverged
     std::vector<double> linear; ///< from ridge regression; for probabilities, from logistic regression
-    double training_mean = 0, share_up = 0; ///< as in FoldRows
+    /// What a model without features knows about a row's instrument.
+    struct Reference {
+        double training_mean = 0, share_up = 0; ///< as in FoldInstrument
+    };
+    std::vector<Reference> references; ///< as FoldRows::instruments
+
+    /// Of the row of this index among all rows.
+    const Reference& reference(const ForecastRows& all, std::size_t row) const {
+        return references[all.matrix.instrument_of(row)];
+    }
 
     /// The mean over the networks. Its sigma is the square root of their mean squared sigma plus the variance
     /// of their predictions.
@@ -78,12 +88,7 @@ class JobStore {
 using MakePopulation = std::function<std::unique_ptr<mlp::Population>(
     const mlp::ModelDescription& model, const std::vector<mlp::TrainingSpec>& members, double steps)>;
 
-/// How much the loss grows without the information in a group of columns.
-struct Importance {
-    std::string group;
-    double loss_increase = 0;       ///< relative to the loss, median over the folds
-    double lowest = 0, highest = 0; ///< over the folds
-};
+using trainer::Importance; ///< over the folds
 
 struct FoldForecasts {
     std::vector<BlockForecasts> blocks; ///< in the order of folds
@@ -110,14 +115,21 @@ FoldForecasts forecast_folds(const ForecastRows& rows, std::span<const Fold> fol
 trainer::Evaluation evaluate_path(const ForecastRows& rows, std::span<const BlockForecasts> blocks,
                                   std::size_t path, std::int64_t known_until, std::uint64_t seed);
 
-/// For each row, the latest outcome that is known when the row becomes known; 0 if there is none.
+/// The same for the rows of each of several instruments; empty for one instrument.
+std::vector<trainer::Evaluation> evaluate_instruments(const ForecastRows& rows,
+                                                      std::span<const BlockForecasts> blocks,
+                                                      std::size_t path, std::int64_t known_until,
+                                                      std::uint64_t seed);
+
+/// For each row, the latest outcome of its instrument that is known when the row becomes known; 0 if there is
+/// none.
 std::vector<double> previous_outcomes(const ForecastRows& rows);
 
 /// Adds one row to the table for each test row and network, and one for the mean if there are several
-/// networks. Outcomes that become known only after `known_until` are left empty. `fold_name` returns the name
-/// of a block's fold.
+/// networks. Outcomes that become known only after `known_until` are left empty. `instruments` has the name
+/// of each instrument, or of the only one. `fold_name` returns the name of a block's fold.
 void add_predictions(const ForecastRows& rows, std::span<const BlockForecasts> blocks,
-                     std::span<const std::uint64_t> seeds, const std::string& instrument,
+                     std::span<const std::uint64_t> seeds, std::span<const std::string> instruments,
                      std::int64_t known_until,
                      const std::function<std::string(const BlockForecasts&)>& fold_name,
                      trainer::PredictionTable& table);
@@ -137,7 +149,8 @@ struct WalkForwardOutcome {
     std::string verdict;
     bool has_edge = false;
     std::vector<std::string> score_lines, notes;
-    trainer::PredictionTable predictions; ///< the rows of predictions.csv
+    std::vector<std::string> instrument_lines; ///< with several instruments: the first score of each
+    trainer::PredictionTable predictions;      ///< the rows of predictions.csv
     double seconds = 0;
 };
 

@@ -119,6 +119,12 @@ struct Dataset {
     double training_mean() const;
 };
 
+/// The name of the input that tells the network the instrument (InstrumentInput::one_hot).
+std::string instrument_input_name(const std::string& instrument);
+
+/// The scaling of an instrument needs this many training rows, and so does a training.
+inline constexpr std::size_t min_training_rows = 10;
+
 /// With chunk_size > 0, the large arrays are in files in `folder`, and chunk_size rows are processed at a
 /// time; otherwise they are in memory. The results are the same.
 Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder);

@@ -25,6 +25,8 @@ struct ForecastRecord {
     std::int64_t validation_to = 0;   ///< instant at which the last one was known
     double training_mean = 0;         ///< mean of the training targets; for a direction, the share of rises
     double training_error = 0;        ///< root mean square of outcome - prediction over the training rows
+    /// training_error of each of several instruments, in the order of Dataset::instruments.
+    std::vector<double> instrument_errors = {};
 };
 
 /// Makes a forecast from a network's outputs for one row. With the loss gaussian-nll, sigma is the network's
@@ -45,6 +47,9 @@ double spread_of(std::span<const std::vector<Forecast>> networks, std::size_t ro
 inline constexpr std::size_t error_rows = 16'384;
 /// Root mean square of outcome - prediction over those rows, in the unit of the target.
 double training_error(const mlp::Engine& engine, const Dataset& set);
+/// The same for the rows of each of several instruments; over all of them for one that has none. Empty for
+/// one instrument.
+std::vector<double> instrument_errors(const mlp::Engine& engine, const Dataset& set);
 /// The record of a network that was trained on the set with this seed.
 ForecastRecord forecast_record(const Dataset& set, std::uint64_t seed, const mlp::Engine& engine);
 

@@ -17,9 +17,11 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rekindle::trainer {
@@ -34,9 +36,11 @@ struct MarketData {
     market::SessionPlan plan; ///< the latest data_fraction of the sessions; all complete, see LastSession
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
     std::string instrument = {}; ///< with --several-instruments, the instrument's name; otherwise ""
+    /// Its instrument in the list of instruments, whose hours it has; "" if there is none.
+    std::string symbol = {};
 };
 
-/// Whether the configuration names an instrument.
+/// Whether the configuration names one instrument of the list for all bars.
 bool has_instrument(const TrainConfig& config);
 
 /// That instrument. Throws Error (usage) if it is unknown or its list is damaged. Precondition:
@@ -60,7 +64,25 @@ void apply_instrument(TrainConfig& config, std::set<std::string>& given);
 /// zone, day_start or regular_hours is in `given`. Keys in `given` keep their values. Tables in memory have
 /// no instrument. Does nothing with raw labels or --compat original, which use no hours. Returns a sentence
 /// about the instrument, or "" if there is none. Throws Error (usage) if the files cannot be read as bars.
+///
+/// With --several-instruments, sets config.instrument to "each": each instrument then has the hours that
+/// config_of_instrument() gives it. If zone, day_start, regular_hours or days is in `given`, they hold for
+/// all, and config.instrument becomes "none".
 std::string infer_instrument(TrainConfig& config, const std::set<std::string>& given);
+
+/// The configuration of one of several instruments. If config.instrument is "each" or a list of NAME=SYMBOL,
+/// sets `instrument`, zone, days, day_start and regular_hours to those of the instrument of the list that
+/// config.instrument gives for `name`, or that the names of its contracts or files imply; with none, the
+/// hours stay and `instrument` becomes "none". Throws Error (usage) if the instrument is unknown.
+TrainConfig config_of_instrument(const TrainConfig& config, const std::string& name,
+                                 const std::vector<std::string>& contracts,
+                                 const std::vector<std::filesystem::path>& files);
+
+/// The value for `name` in a setting of the form "NAME=VALUE,NAME=VALUE"; nothing if it has none.
+std::optional<std::string> value_for(std::string_view setting, std::string_view name);
+
+/// "trading days that begin at 18:00, regular hours 09:30-16:00 (America/New_York)".
+std::string hours_text(const market::SessionRules& rules);
 
 /// Warnings about contracts, times and prices that contradict the configured instrument.
 std::vector<std::string> instrument_warnings(const TrainConfig& config, const market::ReadResult& read,
@@ -98,9 +120,15 @@ void require_sessions(const market::SessionPlan& plan);
 
 /// Reads the bars of a job: market::read_bars, or a function that has read the bars before and returns what
 /// market::read_bars would.
-using BarReader = std::function<market::ReadResult(
-    const market::ReadOptions& options, ThreadPool& pool, LogSink& log, const CancellationToken& cancel,
-    const std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>& progress)>;
+struct BarReader
+    : std::function<market::ReadResult(
+          const market::ReadOptions& options, ThreadPool& pool, LogSink& log, const CancellationToken& cancel,
+          const std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>& progress)> {
+    using function::function;
+
+    /// The tables in memory that paths of the configuration stand for.
+    std::map<std::filesystem::path, market::ArrowTable> tables = {};
+};
 
 /// Reads bars, cuts them into sessions and computes profiles. Reports the stages "Reading bars" and
 /// "Profiling sessions", the findings, and warnings: a clock or regular hours that the data contradicts,
@@ -110,11 +138,26 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
                             LastSession last = LastSession::when_complete,
                             const BarReader& read_bars = market::read_bars);
 
+/// One of the instruments of a configuration, and how it is read alone.
+struct InstrumentBars {
+    std::string name;   ///< "" without --several-instruments
+    TrainConfig config; ///< with the instrument's own tick and hours
+    std::filesystem::path column_file;
+    BarReader read_bars; ///< reads only bars of the instrument; refers to the reader it was made from
+};
+
+/// Finds the instruments of the configuration, ordered by name: one without a name unless it is for several.
+/// Throws Error (usage) like market::find_instruments(), and if --tick or --instrument names another
+/// instrument.
+std::vector<InstrumentBars> find_instruments(const TrainConfig& config,
+                                             const std::filesystem::path& column_file, ThreadPool& pool,
+                                             const CancellationToken& cancellation,
+                                             const BarReader& read_bars = market::read_bars);
+
 /// Loads the instruments of the configuration, ordered by name: with --several-instruments, each as
 /// load_market_data() would read it alone; otherwise one without a name. All bars must have the same length.
 /// A message about several instruments is reported once, with their names. `usual_ticks` gives the tick of
-/// instruments for which --tick is auto. Throws as load_market_data() does, naming the instrument; tables in
-/// memory cannot hold several instruments.
+/// instruments for which --tick is auto. Throws as load_market_data() does, naming the instrument.
 std::vector<MarketData> load_markets(const TrainConfig& config, const std::filesystem::path& column_file,
                                      ThreadPool& pool, ProgressSink& progress,
                                      const CancellationToken& cancellation,

@@ -46,7 +46,8 @@ struct Prediction {
 /// (usage) when the model's features, tick, length of bars, session rules or instrument differ from the
 /// data's, naming the difference.
 std::vector<Prediction> predict_each(const PredictOptions& options, ProgressSink& progress,
-                                     const CancellationToken& cancellation);
+                                     const CancellationToken& cancellation,
+                                     const BarReader& read_bars = market::read_bars);
 /// The same for a model of one instrument.
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation, const BarReader& read_bars = market::read_bars);
@@ -59,7 +60,8 @@ struct AllPredictions {
     std::vector<std::string> notes;
 };
 
-/// Predicts every row that was known when the validation set began or later. Throws Error (usage) like
+/// Predicts every row that was known when the validation set began or later, of every instrument of the data,
+/// in the order of time. Throws Error (usage) like
 /// predict(), and if the model does not record which rows it was trained on, or if no row is that late.
 AllPredictions predict_all(const PredictOptions& options, ProgressSink& progress,
                            const CancellationToken& cancellation,

@@ -56,7 +56,7 @@ std::vector<Setting> features_and_target() {
                    "is fitted on the rows of all instruments; such a model can predict instruments that it "
                    "was not trained on. Without --several-instruments it has no effect, and a note says so.",
          .example = "--several-instruments by-root --scale-by all",
-         .commands = {"train"}},
+         .commands = trainers},
         {.name = "instrument-input",
          .field = choice_field<&TrainConfig::instrument_input>,
          .value_name = "WORD",
@@ -69,7 +69,7 @@ std::vector<Setting> features_and_target() {
              "the network treats all rows alike. Without --several-instruments it has no effect, and a note "
              "says so.",
          .example = "--several-instruments by-root --instrument-input one-hot",
-         .commands = {"train"}},
+         .commands = trainers},
         {.name = "target",
          .field = choice_field<&TrainConfig::target>,
          .value_name = "WORD",

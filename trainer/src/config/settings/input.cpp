@@ -66,7 +66,8 @@ std::vector<Setting> input() {
          .brief = "The bars belong to several instruments",
          .detail =
              "Each instrument has its own sessions, tick, profiles, features, targets and rolls, and one "
-             "model is trained on the rows of all of them. A column such as symbol says which instrument a "
+             "model is trained on the rows of all of them. backtest gives each an equal share of the "
+             "capital. A column such as symbol says which instrument a "
              "bar belongs to; without one, the name of its file does (AAPL.csv). With by-root, contracts "
              "such as ESH5 and ESM5 are one instrument, and a name without a delivery month is an instrument "
              "of its own; with by-name, every name is. With no, bars of different instruments are refused.",

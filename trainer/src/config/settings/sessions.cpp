@@ -31,7 +31,7 @@ std::vector<Setting> sessions() {
         {.name = "instrument",
          .field = &TrainConfig::instrument,
          .value_name = "SYMBOL",
-         .special_words = {"auto", "none"},
+         .special_words = {"auto", "none", "each"},
          .group = group,
          .brief = "Zone, hours, days and tick of ES, CL, FX and others",
          .detail =
@@ -39,7 +39,10 @@ std::vector<Setting> sessions() {
              "in the list: ES, MES, NQ, MNQ, RTY, YM, CL, GC, ZN, ZB, 6E, VX, FDAX, FESX, FGBL, US-STOCK, FX "
              "or CRYPTO. Also sets its holidays and its tick. auto finds the instrument by the names of "
              "contracts and files, and a note says which it is; none uses the hours of US futures. predict "
-             "uses the instrument of the model. docs/formats/instruments.md shows the instruments with their "
+             "uses the instrument of the model. With --several-instruments, each (which auto means unless "
+             "hours are given) gives each instrument the hours that its own name implies, and "
+             "DAX=FDAX,BTC=CRYPTO says which they are for names that imply none. docs/formats/instruments.md "
+             "shows the instruments with their "
              "sources. Warnings name contracts, ticks, prices and times that contradict the instrument.",
          .example = "--instrument CL",
          .commands = readers,
