@@ -82,6 +82,7 @@ void add_bars(std::span<const trainer::MarketData> markets, trainer::ReportData&
                          data.instrument.empty() ? "" : "; " + trainer::hours_text(data.session_rules))});
         report.data.push_back({"Tick" + of, market::tick_text(read)});
     }
+    trainer::sort_inputs(report.inputs);
     report.data.push_back({"XXH3-128 of the input", hash_of_bars(markets)});
 }
 

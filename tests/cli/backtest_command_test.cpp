@@ -167,8 +167,9 @@ TEST(BacktestCommand, RefusesWhatMakesNoSense) {
              {joined(positions, {"--threshold", "0.1"}), "--threshold"},
              {joined(positions, {"--hold", "2"}), "--hold"},
              {{"--data", shared_market().bars, "--predictions", "missing.csv"}, "missing.csv"},
-             {{"--data", shared_market().bars, "--predictions", "p.parquet"},
-              "predictions are read from CSV"},
+             {{"--data", shared_market().bars, "--predictions", "p.parquet"}, "p.parquet: cannot open"},
+             {joined(with, {"--several-instruments", "by-root", "--point-value", "50"}),
+              "several instruments have no common value of a point"},
              {{"--data", shared_market().bars, "--predictions", shared_market().bars}, "known_at"},
          }) {
         const TemporaryFolder folder;

@@ -109,11 +109,13 @@ def test_search_and_report(bars, walked, folder):
     found = rk.search(
         bars, {"learning_rate": "1e-4..1e-2@log"}, trials=3, folds=2, output=folder / "found-several", progress=False, **SMALL
     )
-    page = rk.report(walked, found, output=folder / "all.html")
+    run = rk.train(bars, output=folder / "run-several", progress=False, **SMALL)
+    tested = rk.backtest(bars, walked, output=folder / "bt-report", progress=False)
+    page = rk.report(run, walked, found, tested, output=folder / "all.html")
     assert page.path.read_text(encoding="utf-8").count(found.verdict.split(":")[0]) > 0
-    assert [stage["kind"] for stage in page.stages] == ["walk-forward", "search"]
+    assert [stage["kind"] for stage in page.stages] == ["train", "walk-forward", "search", "backtest"]
     assert page.verdict and str(page) == page.verdict
-    printed = json.loads(run_program("report", walked.folder, found.folder, "--output", "cli.html", "--format", "json", folder=folder))
+    printed = json.loads(run_program("report", *[stage["report"].rsplit("/", 1)[0] for stage in page.stages], "--output", "cli.html", "--format", "json", folder=folder))
     assert printed["verdict"] == page.verdict and printed["has_edge"] == page.has_edge
     with pytest.raises(rk.UsageError, match="nothing to report"):
         rk.report()

@@ -291,6 +291,7 @@ trainer::ReportData backtest_report(const BacktestJob& job, const BacktestOutcom
         report.data.push_back({"Costs" + of, instrument.costs_text});
         report.data.push_back({"XXH3-128 of the bars" + of, instrument.bars.data_hash.hex()});
     }
+    trainer::sort_inputs(report.inputs);
     report.notes = outcome.notes;
     if (judged.evaluation.strategy.refused > 0)
         report.warnings.push_back(fmt::format("The equity did not cover the margin of {}.",
@@ -337,9 +338,10 @@ std::vector<std::string> describe(const BacktestOutcome& outcome) {
         for (const TradedInstrument& instrument : outcome.instruments) {
             const Performance& part = instrument.judged.evaluation.strategy;
             add(instrument.name,
-                fmt::format("{} after costs; buy and hold {}; {}", money(part.profit, outcome.currency),
+                fmt::format("{} after costs; buy and hold {}; trades: {}",
+                            money(part.profit, outcome.currency),
                             money(instrument.judged.evaluation.buy_and_hold.profit, outcome.currency),
-                            part.trades == 0 ? std::string("no trades") : trades_text(part)));
+                            part.trades == 0 ? std::string("none") : trades_text(part)));
         }
     return lines;
 }

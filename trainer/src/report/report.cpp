@@ -109,6 +109,11 @@ std::string ReportInput::text() const {
     return instrument.empty() ? names : fmt::format("{} ({})", instrument, names);
 }
 
+void sort_inputs(std::vector<ReportInput>& inputs) {
+    std::ranges::sort(inputs, {},
+                      [](const ReportInput& input) { return std::pair(input.instrument, input.hash); });
+}
+
 ReportInput report_input(const market::ReadReport& read) {
     std::set<std::string> instruments;
     for (const market::ContractRows& contract : read.contracts)

@@ -259,8 +259,7 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
         std::ranges::any_of(run.markets, [](const MarketData& data) { return data.read.report.synthetic; });
     for (const MarketData& data : run.markets)
         report.inputs.push_back(report_input(data.read.report));
-    std::ranges::sort(report.inputs, {},
-                      [](const ReportInput& input) { return std::pair(input.instrument, input.hash); });
+    sort_inputs(report.inputs);
     const market::Split& split = run.set.split;
     report.judged = fmt::format(
         "{} from {} to {}",

@@ -64,6 +64,8 @@ struct ReportInput {
     std::string text() const;
 };
 ReportInput report_input(const market::ReadReport& read);
+/// Into the order of ReportData::inputs, so that reports on the same data have the same list.
+void sort_inputs(std::vector<ReportInput>& inputs);
 
 /// The kinds of rows that a verdict can rest on, from the weakest evidence to the strongest.
 enum class Evidence {
