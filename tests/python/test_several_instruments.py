@@ -113,7 +113,7 @@ def test_search_and_report(bars, walked, folder):
     tested = rk.backtest(bars, walked, output=folder / "bt-report", progress=False)
     page = rk.report(run, walked, found, tested, output=folder / "all.html")
     assert page.path.read_text(encoding="utf-8").count(found.verdict.split(":")[0]) > 0
-    assert [stage["kind"] for stage in page.stages] == ["train", "walk-forward", "search", "backtest"]
+    assert [stage["kind"] for stage in page.stages] == ["training", "walk-forward", "search", "backtest"]
     assert page.verdict and str(page) == page.verdict
     printed = json.loads(run_program("report", *[stage["report"].rsplit("/", 1)[0] for stage in page.stages], "--output", "cli.html", "--format", "json", folder=folder))
     assert printed["verdict"] == page.verdict and printed["has_edge"] == page.has_edge
