@@ -1,5 +1,6 @@
 #include <rekindle/market/features.h>
 #include <rekindle/trainer/importance.h>
+#include <rekindle/trainer/network.h>
 #include <rekindle/trainer/row_orders.h>
 
 #include <algorithm>
@@ -11,7 +12,16 @@ namespace rekindle::trainer {
 namespace {
 
 constexpr std::size_t permutations = 5;
-constexpr std::size_t most_rows = 1024;
+constexpr std::size_t most_rows = 1024, fewest_rows = 128;
+/// Multiply-adds of all predictions, about a second of one core. Large networks use fewer rows.
+constexpr double most_work = 2e10;
+
+std::size_t rows_within_budget(const mlp::Engine& engine, std::size_t groups) {
+    const double of_a_row =
+        static_cast<double>(parameter_count(engine.model())) * static_cast<double>(permutations * groups + 1);
+    return static_cast<std::size_t>(
+        std::clamp(most_work / of_a_row, static_cast<double>(fewest_rows), static_cast<double>(most_rows)));
+}
 
 std::string group_of(const std::string& column) {
     for (const market::FeatureInfo& feature : market::feature_table())
@@ -25,9 +35,10 @@ struct SampledRows {
     std::vector<float> inputs, targets;
     std::size_t width = 0;
 
-    SampledRows(const Dataset& set, std::size_t inputs_of_network) : width(inputs_of_network) {
+    SampledRows(const Dataset& set, std::size_t inputs_of_network, std::size_t most)
+        : width(inputs_of_network) {
         const mlp::Samples samples = set.validation();
-        const std::size_t count = std::min(samples.count, most_rows);
+        const std::size_t count = std::min(samples.count, most);
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t row = samples.count * i / count;
             const float* const values = samples.inputs + row * samples.stride;
@@ -84,10 +95,10 @@ void sort_by_increase(std::vector<Importance>& importance) {
 
 std::vector<Importance> validation_importance(const Dataset& set, const mlp::Engine& engine,
                                               std::uint64_t seed) {
-    const SampledRows rows(set, engine.model().inputs);
+    const InputGroups groups = input_groups(set.matrix.names);
+    const SampledRows rows(set, engine.model().inputs, rows_within_budget(engine, groups.names.size()));
     const std::size_t count = rows.targets.size();
     const double plain = loss_of(engine, set.meaning.loss, rows.inputs, rows.targets);
-    const InputGroups groups = input_groups(set.matrix.names);
     std::vector<Importance> importance;
     for (std::size_t g = 0; g < groups.names.size(); ++g) {
         std::vector<double> increases;
