@@ -305,7 +305,7 @@ TEST(Combinations, ProgramExplainsRefusals) {
           {"train", "--data", shared_market().bars, "--features", "minute", "--tie", "lowest"},
           {"inspect", shared_market().bars, "--quiet", "--verbose"},
           {"inspect", shared_market().bars, "--session", "rth"},
-          {"doctor", "--explain", "gfx1100", "--json"},
+          {"doctor", "--explain", "gfx1100", "--probe", "all"},
           {"doctor", "--log", "x.log", "--probe", "all"}}) {
         const TemporaryFolder folder;
         const Finished finished = rekindle(arguments, {.folder = folder.path()});
