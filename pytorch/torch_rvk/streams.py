@@ -18,13 +18,6 @@ def default_stream(device=None):
     return torch.Stream(stream_id=0, device_index=index_of(device), device_type=_DEVICE_TYPE)
 
 
-def copy_stream(device):
-    """Returns one of the device's two streams that only copy; they have copy engines of their own if the GPU does."""
-    index = index_of(device)
-    number = torch.ops.rvk.copy_stream(torch.device("rvk", index))
-    return torch.Stream(stream_id=number, device_index=index, device_type=_DEVICE_TYPE)
-
-
 def set_stream(stream):
     if stream is not None:
         torch.accelerator.set_stream(stream)

@@ -2,8 +2,8 @@
 
     torch.distributed.init_process_group()          # or "rvk", or "cpu:gloo,rvk:rvk"
 
-operators.py receives the calls, group.py runs them on a thread of the group, one_host.py and between_hosts.py move the
-data, slots.py and staging.py copy between device and host. CPU tensors go to Gloo. docs/distributed.md describes the rest.
+operators.py receives the calls and group.py queues them. C++ runs collectives (pytorch/src/distributed), between hosts through
+between_hosts.py. CPU tensors go to Gloo. docs/distributed.md describes the rest.
 """
 
 import atexit
@@ -56,8 +56,9 @@ def install():
     distributed = torch.distributed
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
-    from . import operators, sync_batch_norm
+    from . import group, operators, sync_batch_norm
 
+    group.register()
     distributed.Backend.register_backend(NAME, _create, extended_api=True, devices=["cpu", NAME])
     operators.install()
     sync_batch_norm.install()

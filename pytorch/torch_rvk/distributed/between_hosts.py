@@ -4,6 +4,7 @@ For reductions and dtypes that Gloo lacks, every rank gathers all tensors and re
 float32, so that Gloo accumulates in float32.
 """
 
+import dataclasses
 import datetime
 
 import torch
@@ -11,9 +12,9 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from .failures import Roll, described
-from .reductions import Reduction
-from .staging import count, piece
 
+#: Bytes of a piece; as in pytorch/src/distributed/staging.h.
+_PIECE = 16 << 20
 _GLOO = {"sum": dist.ReduceOp.SUM, "product": dist.ReduceOp.PRODUCT, "min": dist.ReduceOp.MIN, "max": dist.ReduceOp.MAX}
 _DTYPES = (torch.float32, torch.float64, torch.int8, torch.uint8, torch.int32, torch.int64)
 
@@ -26,20 +27,59 @@ def _options(kind, timeout, **fields):
     return options
 
 
-class BetweenHosts:
-    """Has the same methods as one_host.OneHost."""
+@dataclasses.dataclass
+class Operation:
+    """A collective operation: its description for error messages, and its timeout in seconds."""
 
-    def __init__(self, gloo, store, rank, size):
+    what: str
+    timeout: float
+
+
+def _length(tensor):
+    return _PIECE // tensor.element_size()
+
+
+def _piece(tensor, number):
+    """Returns the piece of a flat tensor with this number. Empty if the tensor has fewer pieces."""
+    return tensor[number * _length(tensor) : (number + 1) * _length(tensor)]
+
+
+def _count(tensor):
+    """Returns the number of pieces of a flat tensor."""
+    return -(-tensor.numel() // _length(tensor))
+
+
+def _upload(staging, target, fill):
+    """Calls fill(host), where `host` has the size and dtype of the flat tensor `target`, and starts to copy it there."""
+    host = staging.host_for(target)
+    fill(host)
+    staging.upload(target, host)
+
+
+class BetweenHosts:
+    """The collectives of one rank. Tensors are flat; staging.h and transport.h in pytorch/src/distributed describe the
+    arguments."""
+
+    def __init__(self, gloo, store, rank, size, name_of):
         self._gloo = gloo
-        self._roll = Roll(store, rank, size)
+        self._roll = Roll(store, rank, size, name_of)
         self._number = 0
         self.rank, self.size = rank, size
 
-    def fail(self, sentence):
-        pass  # Gloo fails on the other ranks too
-
-    def close(self):
-        pass
+    def run(self, collective, operation, staging, outputs, inputs, root, reduction):
+        """Runs the collective with that name on what C++ passes for it: see Call in pytorch/src/distributed/group.h."""
+        arguments = {
+            "barrier": (),
+            "all_reduce": (*outputs, reduction),
+            "reduce": (*outputs, reduction, root),
+            "broadcast": (*outputs, root),
+            "all_gather": (outputs, *inputs),
+            "gather": (outputs, *inputs, root),
+            "scatter": (*outputs, inputs, root),
+            "reduce_scatter": (*outputs, inputs, reduction),
+            "all_to_all": (outputs, inputs),
+        }
+        getattr(self, collective)(operation, staging, *arguments[collective])
 
     def _wait(self, operation, start):
         """Starts a collective of Gloo and waits for it."""
@@ -52,23 +92,23 @@ class BetweenHosts:
 
     def _pieces(self, staging, tensor):
         """Yields each piece of a flat tensor with its host copy, while the next piece is being downloaded."""
-        total = count(tensor)
-        following = staging.download([piece(tensor, 0)]) if total else None
+        total = _count(tensor)
+        following = staging.download([_piece(tensor, 0)]) if total else None
         for number in range(total):
             current = following
             if number + 1 < total:
-                following = staging.download([piece(tensor, number + 1)])
-            yield piece(tensor, number), current.wait().view(tensor.dtype)
+                following = staging.download([_piece(tensor, number + 1)])
+            yield _piece(tensor, number), staging.wait_for(current).view(tensor.dtype)
 
     def all_reduce(self, operation, staging, tensor, reduction):
         for target, host in self._pieces(staging, tensor):
-            staging.upload(target, lambda out, host=host: out.copy_(self._reduced(operation, host, reduction)))
+            _upload(staging, target, lambda out, host=host: out.copy_(self._reduced(operation, host, reduction)))
 
     def reduce(self, operation, staging, tensor, reduction, root):
         for target, host in self._pieces(staging, tensor):
             result = self._reduced(operation, host, reduction)
             if self.rank == root:
-                staging.upload(target, lambda out, result=result: out.copy_(result))
+                _upload(staging, target, lambda out, result=result: out.copy_(result))
 
     def _reduced(self, operation, host, reduction):
         """Returns the reduction of a host tensor over all ranks."""
@@ -105,8 +145,8 @@ class BetweenHosts:
             for _, host in self._pieces(staging, tensor):
                 self._broadcast(operation, host, root)
             return
-        for number in range(count(tensor)):
-            staging.upload(piece(tensor, number), lambda host: self._broadcast(operation, host, root))
+        for number in range(_count(tensor)):
+            _upload(staging, _piece(tensor, number), lambda host: self._broadcast(operation, host, root))
 
     def all_gather(self, operation, staging, outputs, tensor):
         """Each rank broadcasts its tensor, so the sizes may differ."""
@@ -125,9 +165,11 @@ class BetweenHosts:
     def reduce_scatter(self, operation, staging, output, inputs, reduction):
         """Every rank receives its part from all others, and reduces it."""
         parts = self._received(operation, staging, [output.numel()] * self.size, inputs)
-        for number in range(count(output)):
-            staging.upload(
-                piece(output, number), lambda host, n=number: reduction.combine([piece(part, n) for part in parts], host)
+        for number in range(_count(output)):
+            _upload(
+                staging,
+                _piece(output, number),
+                lambda host, n=number: reduction.combine([_piece(part, n) for part in parts], host),
             )
 
     def all_to_all(self, operation, staging, outputs, inputs):
@@ -137,8 +179,8 @@ class BetweenHosts:
         """Sends inputs[r] to rank r."""
         received = self._received(operation, staging, [each.numel() for each in outputs], inputs)
         for output, host in zip(outputs, received):
-            for number in range(count(output)):
-                staging.upload(piece(output, number), lambda out, n=number, host=host: out.copy_(piece(host, n)))
+            for number in range(_count(output)):
+                _upload(staging, _piece(output, number), lambda out, n=number, host=host: out.copy_(_piece(host, n)))
 
     def _received(self, operation, staging, numels, inputs):
         """Sends inputs[r] to rank r. Returns what each rank sends here, on the host; numels[r] is the number of elements.
@@ -146,7 +188,7 @@ class BetweenHosts:
         sent = torch.empty(sum(each.numel() for each in inputs), dtype=inputs[0].dtype)
         for host, each in zip(sent.split([each.numel() for each in inputs]), inputs):
             for number, (_, part) in enumerate(self._pieces(staging, each)):
-                piece(host, number).copy_(part)
+                _piece(host, number).copy_(part)
         received = torch.empty(sum(numels), dtype=sent.dtype)
         sizes = [numel * sent.element_size() for numel in numels], [each.nbytes for each in inputs]
         options = _options(c10d.AllToAllOptions, operation.timeout)

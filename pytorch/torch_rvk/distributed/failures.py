@@ -3,6 +3,8 @@
 import contextlib
 import time
 
+import torch
+
 _GRACE = 2.0  # seconds that the other ranks have to sign in
 
 
@@ -15,31 +17,23 @@ def counted(count, noun):
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def seconds(duration):
-    return f"{duration:g} s"
-
-
-def is_gone(rank, what):
-    return f"Rank {rank} ended or closed its connection while the other ranks of the group were in {what}."
+def is_gone(ranks, what):
+    return torch.ops.rvk.ranks_are_gone(ranks, what)
 
 
 def is_late(ranks, what, timeout):
-    who = f"Rank {ranks[0]}" if len(ranks) == 1 else f"Ranks {', '.join(map(str, ranks))}"
-    return (
-        f"{who} did not join {what} within {seconds(timeout)}; if the work before it takes longer, pass a longer timeout "
-        "to init_process_group."
-    )
+    return torch.ops.rvk.ranks_are_late(ranks, what, timeout)
 
 
 class Roll:
     """Determines, through the group's store, which ranks are still alive after an operation has failed."""
 
-    def __init__(self, store, rank, size):
-        self._store, self._rank, self._size = store, rank, size
+    def __init__(self, store, rank, size, name_of):
+        self._store, self._rank, self._size, self._name_of = store, rank, size, name_of
 
     def absent(self, number):
-        """Signs in under the number of the failed operation. Returns the ranks that do not sign in within the grace period, or
-        None if the store is gone."""
+        """Signs in under the number of the failed operation. Returns the names of the ranks that do not sign in within the
+        grace period, or None if the store is gone."""
         try:
             self._store.set(f"waits/{number}/{self._rank}", "1")
             end = time.monotonic() + _GRACE
@@ -47,7 +41,7 @@ class Roll:
             while missing and time.monotonic() < end:
                 missing -= {rank for rank in missing if self._store.check([f"waits/{number}/{rank}"])}
                 time.sleep(0.05)
-            return sorted(missing)
+            return [self._name_of(rank) for rank in sorted(missing)]
         except Exception:  # the process that served the store has ended
             return None
 
@@ -61,7 +55,7 @@ def sentence(problem, roll, what, number, timeout):
     if absent and "timed out" in text.lower():
         return is_late(absent, what, timeout)
     if absent:
-        return is_gone(", ".join(map(str, absent)), what)
+        return is_gone(absent, what)
     return f"{what} failed on every rank: {text}"
 
 

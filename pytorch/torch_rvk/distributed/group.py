@@ -1,13 +1,15 @@
-"""Runs a process group's operations on rvk tensors: one thread for collectives, in order, and one for send and receive.
+"""Runs a process group's operations on rvk tensors. C++ runs the collectives on a thread of the group
+(pytorch/src/distributed/group.h); here one thread starts sends and receives.
 
 A call queues the operation and returns at once. The operation starts after the work that was on the caller's stream at
 that time. wait() makes the caller's stream wait for the operation and returns at once, too: work that is queued behind it
-is held back until the thread has queued the last upload. So the host runs ahead of the collectives, by at most a few dozen.
+is held back until the thread has queued the last copy.
 """
 
 import collections
 import concurrent.futures
 import contextlib
+import itertools
 import queue
 import threading
 import weakref
@@ -16,40 +18,22 @@ import torch
 import torch.distributed as dist
 
 from . import failures, links
-from .between_hosts import BetweenHosts
+from .between_hosts import BetweenHosts, Operation
 from .failures import PeerFailed
-from .host_threads import compute_alone
-from .one_host import OneHost, Operation
-from .staging import Staging
+from .reductions import Reduction
 
 _MOST_WAITING = 256  # sends and receives in flight at the same time
-_AHEAD = 64  # collectives that may be queued before the first of them is done
-
-
-@contextlib.contextmanager
-def _profiled(name, tensors):
-    """Records the block in PyTorch's profiler, as rvk:all_reduce for example."""
-    if not torch.autograd._profiler_enabled():
-        yield
-        return
-    handle = torch.autograd._record_function_with_args_enter(f"rvk:{name}", *tensors)
-    try:
-        yield
-    finally:
-        torch.autograd._record_function_with_args_exit(handle)
 
 
 class _Job:
-    """An operation for a thread of the group, and the Work that it ends. Errors of a send or receive say what it was and who
-    the peer is."""
+    """A send or receive for the group's thread, and the Work that it ends. Errors say what it was and who the peer is."""
 
-    def __init__(self, function, tensors, device, memory=None, what="", peer=None):
+    def __init__(self, function, tensor, what, peer):
         self.function = function
         self.what, self.peer = what, peer
-        self.memory = tensors if memory is None else memory
-        self.device = device
-        self.work = torch.ops.rvk.promised_work(tensors, device, -1)
-        self.ready = torch.accelerator.current_stream(device).record_event()
+        self.tensor, self.device = tensor, tensor.device
+        self.work = torch.ops.rvk.promised_work([tensor], self.device, -1)
+        self.ready = torch.accelerator.current_stream(self.device).record_event()
 
     def finish(self):
         """The operation is queued. The current stream must be the one with the last copies."""
@@ -76,11 +60,15 @@ class _Thread:
         self._thread.join(timeout)
 
     def _loop(self):
-        compute_alone()
+        torch.ops.rvk.compute_alone()
         torch.ops.rvk.keep_promises()
         with torch.no_grad():
             while (job := self._jobs.get()) is not None:
                 self._run(job)
+
+
+_NUMBERS = itertools.count()
+_BY_NUMBER = weakref.WeakValueDictionary()  # the groups, for calls from C++
 
 
 class Group:
@@ -91,86 +79,43 @@ class Group:
         self._ranks = list(options.global_ranks_in_group) or list(range(self.size))
         self._gloo = dist.ProcessGroupGloo(self._store, self.rank, self.size, timeout=options.timeout)
         self._directory = links.Directory(self._store, self.rank, self.size)
-        self._transport = None
-        self._staging = {}
+        number = next(_NUMBERS)
+        _BY_NUMBER[number] = self
+        self._collectives = torch.classes.rvk.Group(number, self.rank, self._ranks)
+        self._between_hosts = None
         self._copies = {}  # the stream of sends and receives, by device
-        self._failure = None
-        self._threads = {}
+        self._thread = None
         self._waiting = None
         self._to_itself = collections.defaultdict(queue.SimpleQueue)  # by tag
         self._lock = threading.Lock()
-        self._room = threading.BoundedSemaphore(_AHEAD)
 
     def name_of(self, rank):
         """Returns the global rank of a rank of this group, for messages."""
         return self._ranks[rank]
 
-    def seconds(self, milliseconds):
-        return milliseconds / 1000 if milliseconds > 0 else self.timeout
-
     # collectives
 
-    def start(self, what, milliseconds, tensors, run, device=None, memory=None):
-        """Queues run(transport, operation, staging), which reads and writes the tensors, or `memory`, their aliases. Returns
-        c10d's Work as a script object."""
-        if self._failure:
-            raise dist.DistBackendError(self._failure)
-        device = device or tensors[0].device
-        timeout = self.seconds(milliseconds)
+    def start(self, collective, what, milliseconds, outputs, inputs=(), root=-1, reduction=Reduction(), device=None):
+        """Queues a collective; Call in pytorch/src/distributed/group.h describes the arguments. Returns c10d's Work as a
+        script object."""
+        timeout = milliseconds / 1000 if milliseconds > 0 else self.timeout
+        device = device or (outputs or inputs)[0].device
+        return self._collectives.start(
+            collective, what, timeout, device, list(outputs), list(inputs), root, reduction.kind, reduction.factor
+        )
 
-        def function(job):
-            self._prepare(timeout)
-            run(self._transport, Operation(what, timeout), self._staging_of(device))
-
-        self._room.acquire()
-        with _profiled(what.split()[0], tensors):
-            job = _Job(function, tensors, device, memory)
-            return self._put("collectives", self._run_collective, job)
-
-    def _put(self, name, run, job):
-        with self._lock:
-            if name not in self._threads:
-                self._threads[name] = _Thread(f"rvk {name}", run)
-        self._threads[name].put(job)
-        return job.work
-
-    def _prepare(self, timeout):
-        """Connects the ranks, before the first operation."""
-        if self._transport is not None:
-            return
+    def connect(self, timeout):
+        """Connects the ranks, before the first collective."""
         entries = self._directory.read(timeout, self.name_of)
         if links.are_on_one_host(entries):
-            self._transport = OneHost(links.Links(self._directory, entries, timeout, self.name_of))
+            connected = links.Links(self._directory, entries, timeout, self.name_of)
+            self._collectives.use_one_host(connected.take_sockets(), connected.memories)
         else:
-            self._transport = BetweenHosts(self._gloo, self._store, self.rank, self.size)
+            self._between_hosts = BetweenHosts(self._gloo, self._store, self.rank, self.size, self.name_of)
+            self._collectives.use_several_hosts()
 
-    def _staging_of(self, device):
-        if device not in self._staging:
-            self._staging[device] = Staging(device)
-        return self._staging[device]
-
-    def _run_collective(self, job):
-        try:
-            self._run_or_fail(job)
-        finally:
-            self._room.release()
-
-    def _run_or_fail(self, job):
-        if self._failure:
-            job.fail(self._failure)
-            return
-        try:
-            with self._staging_of(job.device) as staging:
-                staging.stream.wait_event(job.ready)
-                for tensor in job.memory:
-                    tensor.record_stream(staging.stream)
-                job.function(job)
-                job.finish()
-        except BaseException as problem:  # raised in the thread that waits for the work
-            self._failure = str(problem) if isinstance(problem, PeerFailed) else f"{type(problem).__name__}: {problem}"
-            if self._transport is not None:
-                self._transport.fail(self._failure)
-            job.fail(self._failure)
+    def run_between_hosts(self, collective, *arguments):
+        self._between_hosts.run(collective, *arguments)
 
     # send and receive
 
@@ -217,7 +162,12 @@ class Group:
 
     def _exchange(self, function, tensor, what, peer):
         """Sends and receives start in order on one thread, and each is waited for on a thread of a pool."""
-        return self._put("send and receive", self._run_exchange, _Job(function, [tensor], tensor.device, what=what, peer=peer))
+        job = _Job(function, tensor, what, peer)
+        with self._lock:
+            if self._thread is None:
+                self._thread = _Thread("rvk send and receive", self._run_exchange)
+        self._thread.put(job)
+        return job.work
 
     @contextlib.contextmanager
     def _copying(self, job):
@@ -228,7 +178,7 @@ class Group:
             if job.device not in self._copies:
                 self._copies[job.device] = torch.Stream(job.device)
         with torch.rvk.stream(self._copies[job.device]):
-            job.memory[0].record_stream(self._copies[job.device])
+            job.tensor.record_stream(self._copies[job.device])
             yield
 
     def _run_exchange(self, job):
@@ -256,17 +206,16 @@ class Group:
         if "timed out" in text.lower():
             return failures.is_late([self.name_of(job.peer)], job.what, self.timeout)
         if "closed" in text.lower() or "reset" in text.lower():
-            return failures.is_gone(self.name_of(job.peer), job.what)
+            return failures.is_gone([self.name_of(job.peer)], job.what)
         return f"{job.what} failed: {text}"
 
     def close(self):
         """Ends the threads, after the collectives that are queued. Sends and receives that are not complete fail."""
-        for name, thread in self._threads.items():
-            thread.end(self.timeout if name == "collectives" else 1)
+        self._collectives.close(self.timeout)
+        if self._thread is not None:
+            self._thread.end(1)
         if self._waiting is not None:
             self._waiting.shutdown(wait=False, cancel_futures=True)
-        if self._transport is not None:
-            self._transport.close()
 
 
 class Groups:
@@ -299,3 +248,37 @@ class Groups:
         for group in self._by_name.values():
             group.close()
         self._by_name.clear()
+
+
+def _sentence_of_failure(function, *arguments):
+    """Calls the function. Returns the sentence of its exception, or an empty string."""
+    try:
+        function(*arguments)
+    except PeerFailed as problem:
+        return str(problem)
+    except BaseException as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return ""
+
+
+def _connect_group(number, timeout):
+    return _sentence_of_failure(_BY_NUMBER[number].connect, timeout)
+
+
+def _collective_between_hosts(number, collective, what, timeout, staging, outputs, inputs, root, reduction, factor):
+    arguments = Operation(what, timeout), staging, outputs, inputs, root, Reduction(reduction, factor)
+    return _sentence_of_failure(_BY_NUMBER[number].run_between_hosts, collective, *arguments)
+
+
+_LIBRARY = torch.library.Library("rvk", "FRAGMENT")
+_FOR_CPP = {  # pytorch/src/distributed/python_calls.h
+    "connect_group(int group, float timeout) -> str": _connect_group,
+    "collective_between_hosts(int group, str collective, str what, float timeout, __torch__.torch.classes.rvk.Staging staging, "
+    "Tensor[] outputs, Tensor[] inputs, int root, int reduction, float factor) -> str": _collective_between_hosts,
+}
+
+
+def register():
+    """Registers the operators that C++ calls."""
+    for schema, function in _FOR_CPP.items():
+        _LIBRARY.impl(_LIBRARY.define(schema), function, "CompositeImplicitAutograd")

@@ -1,11 +1,5 @@
-"""Connects the ranks of a group on one host: a socket for each pair of ranks, and shared memory that all of them map.
-
-The memory of each rank has four slots, which rounds use in turn. In a round each rank fills its slot, sends a message to the
-others, waits for their messages, and starts to read their slots. It sends its message only after its reads of the round
-before the last have finished. So after the messages of round n have arrived, nobody reads the slots of round n - 2, and the
-slots of rounds n + 1 and n + 2 can be filled. Waiting blocks in the kernel. The sockets of a process that dies are closed,
-which wakes the others at once.
-"""
+"""Connects the ranks of a group on one host: a socket for each pair of ranks, and shared memory that all of them map. C++
+uses them (pytorch/src/distributed/links.h)."""
 
 import json
 import mmap
@@ -19,12 +13,10 @@ import torch
 
 from . import failures
 from .failures import PeerFailed
-from .staging import PIECE
 
-_SLOTS = 4
-#: How many rounds a rank may fill ahead, including the current one, and of how many rounds it may still be reading slots.
-AHEAD = _SLOTS // 2
-_ROUND, _FAILED = b"r", b"f"
+#: These three as in links.h.
+_SHARED_BYTES = 64 << 20  # of each rank's memory
+_FAILED = b"f"  # begins the message of a rank that gives up
 _LONGEST = 4096  # bytes in a message
 _GRACE = 3  # seconds by which a rank that waits for a message outlasts a rank that waits for a connection
 _FIRST = "the group's first operation"
@@ -81,34 +73,37 @@ def are_on_one_host(entries):
 
 
 class Links:
-    """The sockets and shared memory of a group. Only the group's thread may call the methods."""
+    """The connections of this rank: `sockets`, by rank, and the `memories` of all ranks, as flat host tensors of bytes."""
 
     def __init__(self, directory, entries, timeout, name_of):
-        self.rank, self.size = directory.rank, directory.size
+        self._rank, self._size = directory.rank, directory.size
         self._name_of = name_of
-        self._round = 0
         self._peers = {}
         try:
             self._connect(directory, entries, timeout)
-            self.memories = self._share_memory(timeout)  # of all ranks, as flat host tensors of bytes
+            self.memories = self._share_memory(timeout)
         except PeerFailed as problem:
-            self.fail(str(problem))
+            self._give_up(str(problem))
             raise
+
+    def take_sockets(self):
+        """Returns the sockets' file descriptors by rank, which the caller owns; this rank's own is -1."""
+        return [self._peers[rank].detach() if rank in self._peers else -1 for rank in range(self._size)]
 
     def _connect(self, directory, entries, timeout):
         peers = self._peers
-        for rank in range(self.rank):
+        for rank in range(self._rank):
             peers[rank] = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             peers[rank].settimeout(timeout)
             peers[rank].connect(f"\0{entries[rank]['address']}")
-            peers[rank].send(struct.pack("i", self.rank))
+            peers[rank].send(struct.pack("i", self._rank))
         end = time.monotonic() + timeout
-        while len(peers) < self.size - 1:
+        while len(peers) < self._size - 1:
             directory.listener.settimeout(max(end - time.monotonic(), 0.001))
             try:
                 connection, _ = directory.listener.accept()
             except TimeoutError:
-                self._say_late(set(range(self.size)) - set(peers) - {self.rank}, timeout)
+                self._say_late(set(range(self._size)) - set(peers) - {self._rank}, timeout)
             if not _same_user(connection):
                 connection.close()
                 continue
@@ -122,17 +117,16 @@ class Links:
         raise PeerFailed(failures.is_late(names, _FIRST, timeout)) from None
 
     def _share_memory(self, timeout):
-        bytes_of_all = _SLOTS * PIECE
         own = os.memfd_create("rekindle")
-        os.ftruncate(own, bytes_of_all)
-        descriptors = {self.rank: own}
+        os.ftruncate(own, _SHARED_BYTES)
+        descriptors = {self._rank: own}
         for peer in self._peers.values():
             socket.send_fds(peer, [b"m"], [own])
         for rank, peer in self._peers.items():
             descriptors[rank] = self._receive_descriptor(rank, peer, timeout)
         memories = []
-        for rank in range(self.size):
-            memories.append(torch.frombuffer(mmap.mmap(descriptors[rank], bytes_of_all), dtype=torch.uint8))
+        for rank in range(self._size):
+            memories.append(torch.frombuffer(mmap.mmap(descriptors[rank], _SHARED_BYTES), dtype=torch.uint8))
             os.close(descriptors[rank])
         return memories
 
@@ -147,67 +141,15 @@ class Links:
         if message[:1] == _FAILED:
             raise PeerFailed(message[1:].decode())
         if not message:
-            raise PeerFailed(failures.is_gone(self._name_of(rank), _FIRST))
+            raise PeerFailed(failures.is_gone([self._name_of(rank)], _FIRST))
         return received[0]
 
-    def slot(self, ahead=0):
-        """Returns where the slot of this round, or of the round that is `ahead` of it, begins in each rank's memory."""
-        return (self._round + ahead) % _SLOTS * PIECE
-
-    def meet(self, what, end, timeout):
-        """Announces that this rank's slot is filled, and waits for all others. In the first round of an operation, `what`
-        describes it and must be the same on every rank; in later rounds it is empty. `end` is a deadline on the monotonic
-        clock."""
-        message = _ROUND + what.encode()
-        for rank, peer in self._peers.items():
-            self._send(rank, peer, message)
-        for rank, peer in self._peers.items():
-            theirs = self._receive(rank, peer, what, end, timeout)
-            if theirs != message:
-                raise PeerFailed(
-                    f"The ranks call different operations: rank {self._name_of(self.rank)} is in {what}, and rank "
-                    f"{self._name_of(rank)} in {theirs[1:].decode() or 'a longer operation'}."
-                )
-
-    def advance(self):
-        """Ends the round, after this rank has started to read the others' slots."""
-        self._round += 1
-
-    def _send(self, rank, peer, message):
-        try:
-            peer.send(message[:_LONGEST])
-        except OSError:
-            self._explain(rank, peer)
-
-    def _receive(self, rank, peer, what, end, timeout):
-        peer.settimeout(max(end - time.monotonic(), 0.001))
-        try:
-            message, _ = _read(peer)
-        except TimeoutError:
-            raise PeerFailed(failures.is_late([self._name_of(rank)], what or "an operation", timeout)) from None
-        except OSError:
-            message = b""
-        if not message:
-            raise PeerFailed(failures.is_gone(self._name_of(rank), what or "an operation"))
-        if message[:1] == _FAILED:
-            raise PeerFailed(message[1:].decode())
-        return message
-
-    def _explain(self, rank, peer):
-        """Raises the error message that a rank sent before it closed its socket, if any."""
-        while True:
-            self._receive(rank, peer, "", time.monotonic() + 1, 1)
-
-    def fail(self, sentence):
-        """Tells the other ranks why this one gives up, and closes the connections."""
+    def _give_up(self, sentence):
+        """Tells the other ranks why, and closes the connections."""
         for peer in self._peers.values():
             try:
                 peer.settimeout(0.1)
                 peer.send((_FAILED + sentence.encode())[:_LONGEST])
             except OSError:
                 pass
-        self.close()
-
-    def close(self):
-        for peer in self._peers.values():
             peer.close()

@@ -19,11 +19,6 @@ def _group(script_object):
     return GROUPS.of(dist.ProcessGroup.unbox(script_object))
 
 
-def _flat(tensor):
-    """Returns a flat view, or a flat copy if the tensor is not contiguous."""
-    return tensor.detach().reshape(-1)
-
-
 def _dense(tensor):
     return tensor.is_contiguous()
 
@@ -33,48 +28,16 @@ def _describe(name, tensor, more=""):
     return f"{name} of {counted(tensor.numel(), noun)}{more}"
 
 
-class _Outputs:
-    """Flat views of the outputs. Outputs that are not contiguous get a temporary tensor, which write_back() copies."""
-
-    def __init__(self, tensors):
-        self._tensors = [tensor.detach() for tensor in tensors]
-        self.flat = []
-        for tensor in self._tensors:
-            self.flat.append(tensor.view(-1) if _dense(tensor) else tensor.contiguous().view(-1))
-
-    def write_back(self):
-        for tensor, flat in zip(self._tensors, self.flat):
-            if not _dense(tensor):
-                tensor.copy_(flat.view(tensor.shape))
-
-
 def _check_one(name, tensors):
     if len(tensors) != 1:
         raise ValueError(f"{name} of the backend rvk takes one tensor per process, but got {len(tensors)}.")
     return tensors[0]
 
 
-def _start(group, what, timeout, outputs, inputs, run):
-    """Queues run(transport, operation, staging, outputs, inputs), which gets the tensors flat."""
-    written, read = ([torch.ops.rvk.alias_memory(each) for each in tensors] for tensors in (outputs, inputs))
-
-    def on_thread(transport, operation, staging):
-        targets = _Outputs(written)
-        run(transport, operation, staging, targets.flat, [_flat(each) for each in read])
-        targets.write_back()
-
-    return group.start(what, timeout, [*outputs, *inputs], on_thread, memory=[*written, *read])
-
-
-def _in_place(name, tensors, group, timeout, method, *arguments, more=""):
+def _in_place(name, tensors, group, timeout, more="", **arguments):
     """Queues an operation that overwrites its tensors, one after the other."""
-
-    def run(transport, operation, staging, flat, _):
-        for each in flat:
-            getattr(transport, method)(operation, staging, each, *arguments)
-
-    total = _describe(name, tensors[0], more) if len(tensors) == 1 else f"{name} of {counted(len(tensors), 'tensor')}{more}"
-    return _start(group, total, timeout, tensors, [], run)
+    what = _describe(name, tensors[0], more) if len(tensors) == 1 else f"{name} of {counted(len(tensors), 'tensor')}{more}"
+    return group.start(name, what, timeout, tensors, **arguments)
 
 
 def _reduction(script_object, tensors):
@@ -87,7 +50,7 @@ def _reduction(script_object, tensors):
 def allreduce_(tensors, process_group, reduce_op, sparse_indices, async_op=True, timeout=-1):
     reduction = _reduction(reduce_op, tensors)
     more = f" ({reduction.name})"
-    return tensors, _in_place("all_reduce", tensors, _group(process_group), timeout, "all_reduce", reduction, more=more)
+    return tensors, _in_place("all_reduce", tensors, _group(process_group), timeout, more, reduction=reduction)
 
 
 def allreduce_coalesced_(tensors, process_group, reduce_op, async_op=True, timeout=-1):
@@ -97,22 +60,19 @@ def allreduce_coalesced_(tensors, process_group, reduce_op, async_op=True, timeo
 def broadcast_(tensors, process_group, root_rank, root_tensor, async_op=True, timeout=-1):
     group = _group(process_group)
     more = f" from rank {group.name_of(root_rank)}"
-    return tensors, _in_place("broadcast", tensors, group, timeout, "broadcast", root_rank, more=more)
+    return tensors, _in_place("broadcast", tensors, group, timeout, more, root=root_rank)
 
 
 def reduce_(tensors, process_group, reduce_op, root_rank, root_tensor, async_op=True, timeout=-1):
     reduction = _reduction(reduce_op, tensors)
     group = _group(process_group)
     more = f" ({reduction.name}) to rank {group.name_of(root_rank)}"
-    return _in_place("reduce", tensors, group, timeout, "reduce", reduction, root_rank, more=more)
+    return _in_place("reduce", tensors, group, timeout, more, root=root_rank, reduction=reduction)
 
 
 def _all_gather(group, outputs, tensor, timeout, name="all_gather"):
-    def run(transport, operation, staging, flat, inputs):
-        transport.all_gather(operation, staging, flat, inputs[0])
-
     _check_dtypes(name, outputs, tensor)
-    return _start(group, name, timeout, outputs, [tensor], run)
+    return group.start("all_gather", name, timeout, outputs, [tensor])
 
 
 def _check_dtypes(name, outputs, tensor):
@@ -164,23 +124,14 @@ def allgather_coalesced_(output_lists, input_list, process_group, async_op=True,
 
 
 def _several_gathers(group, lists, inputs, timeout):
-    def run(transport, operation, staging, flat, tensors):
-        for number, tensor in enumerate(tensors):
-            transport.all_gather(operation, staging, flat[number * group.size : (number + 1) * group.size], tensor)
-
     outputs = [output for each in lists for output in each]
-    return _start(group, f"all_gather of {counted(len(inputs), 'tensor')}", timeout, outputs, inputs, run)
+    return group.start("all_gather", f"all_gather of {counted(len(inputs), 'tensor')}", timeout, outputs, inputs)
 
 
 def _reduce_scatter(group, outputs, lists, reduction, timeout):
-    def run(transport, operation, staging, flat, inputs):
-        for number, output in enumerate(flat):
-            parts = inputs[number * group.size : (number + 1) * group.size]
-            transport.reduce_scatter(operation, staging, output, parts, reduction)
-
     inputs = [each for parts in lists for each in parts]
     what = f"reduce_scatter ({reduction.name}) of {counted(len(outputs), 'tensor')}"
-    return _start(group, what, timeout, outputs, inputs, run)
+    return group.start("reduce_scatter", what, timeout, outputs, inputs, reduction=reduction)
 
 
 def reduce_scatter_(output_tensors, input_tensors, process_group, reduce_op, async_op=True, timeout=-1):
@@ -211,11 +162,8 @@ def gather_(output_tensors, input_tensors, process_group, root_rank, async_op=Tr
 
 
 def _gather(group, outputs, tensor, root, timeout):
-    def run(transport, operation, staging, flat, inputs):
-        transport.gather(operation, staging, flat, inputs[0], root)
-
     what = _describe("gather", tensor, f" to rank {group.name_of(root)}")
-    return _start(group, what, timeout, outputs, [tensor], run)
+    return group.start("gather", what, timeout, outputs, [tensor], root, device=tensor.device)
 
 
 def gather_into_tensor_(output_tensor, input_tensor, process_group, root_rank, async_op=True, timeout=-1):
@@ -227,20 +175,13 @@ def gather_into_tensor_(output_tensor, input_tensor, process_group, root_rank, a
 def scatter_(output_tensors, input_tensors, process_group, root_rank, async_op=True, timeout=-1):
     output = _check_one("scatter", output_tensors)
     group = _group(process_group)
-
-    def run(transport, operation, staging, flat, inputs):
-        transport.scatter(operation, staging, flat[0], inputs, root_rank)
-
     inputs = input_tensors[0] if group.rank == root_rank else []
     what = _describe("scatter", output, f" from rank {group.name_of(root_rank)} to each rank")
-    return output_tensors, _start(group, what, timeout, output_tensors, inputs, run)
+    return output_tensors, group.start("scatter", what, timeout, output_tensors, inputs, root_rank)
 
 
 def _all_to_all(group, outputs, inputs, timeout):
-    def run(transport, operation, staging, flat, tensors):
-        transport.all_to_all(operation, staging, flat, tensors)
-
-    return _start(group, "all_to_all", timeout, outputs, inputs, run)
+    return group.start("all_to_all", "all_to_all", timeout, outputs, inputs)
 
 
 def alltoall_(output_tensors, input_tensors, process_group, async_op=True, timeout=-1):
@@ -265,7 +206,7 @@ def _split(group, tensor, sizes):
 
 def barrier(tensor, process_group, device_ids, async_op=True, timeout=-1):
     group = _group(process_group)
-    work = group.start("barrier", timeout, [tensor], lambda transport, *rest: transport.barrier(*rest))
+    work = group.start("barrier", "barrier", timeout, [tensor])
     if not async_op:
         torch.ops.rvk.await_work(work)
     return work

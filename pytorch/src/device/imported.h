@@ -1,0 +1,15 @@
+#pragma once
+/// Memory of the host that a device uses where it is.
+
+#include "devices.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace rvk {
+
+/// Returns the bytes of a contiguous CPU tensor as a tensor of bytes on the device. Both share the memory,
+/// which begins and ends at a page; the result keeps the CPU tensor alive. Throws runtime::Unsupported if the
+/// driver cannot import this memory.
+at::Tensor import_host_memory(const at::Tensor& host, DeviceIndex index);
+
+} // namespace rvk

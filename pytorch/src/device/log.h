@@ -1,0 +1,11 @@
+#pragma once
+/// What REKINDLE_LOG=1 prints to standard error.
+
+#include <string_view>
+
+namespace rvk {
+
+/// Prints a line, after "rvk: ", if REKINDLE_LOG is set. Thread-safe.
+void log(std::string_view line);
+
+} // namespace rvk

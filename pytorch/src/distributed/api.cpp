@@ -1,0 +1,173 @@
+/// What Python code in torch_rvk/distributed uses of this folder. These are operators and classes of
+/// PyTorch's because the library must not depend on one version of Python:
+///
+///   reduce_op(ReduceOp op) -> (int kind, Tensor? factor)
+///       Reads a reduction: its number in c10d's enumeration, and the factor of a premultiplied sum.
+///   combine(Tensor[] parts, Tensor(a!) out, int kind, float factor) -> ()
+///       Reduces flat tensors (reduction.h).
+///   promised_work(Tensor[] tensors, Device device, int source_rank) -> Work
+///       Makes the Work of an operation on the tensors that another thread is going to queue
+///       (promised_work.h).
+///   keep_work(Work work) -> ()
+///       The operation is queued on the current stream of its device.
+///   fail_work(Work work, str message) -> ()
+///       The operation has failed.
+///   await_work(Work work) -> ()
+///       Waits until the work is kept or has failed, and throws its error.
+///   alias_memory(Tensor tensor) -> Tensor
+///       Returns a tensor that keeps the memory of `tensor` (promised_work.h).
+///   keep_promises() -> ()
+///       The calling thread calls keep_work or fail_work from now on.
+///   compute_alone() -> ()
+///       PyTorch's operators are single-threaded on the calling thread from now on.
+///   ranks_are_gone(int[] ranks, str what) -> str; ranks_are_late(int[] ranks, str what, float timeout) ->
+///   str
+///       The sentences of such failures.
+///   classes.rvk.Group, classes.rvk.Staging
+///       group.h, staging.h.
+///
+/// They are not registered if PyTorch was built without torch.distributed.
+
+#include "device/promised.h"
+#include "failures.h"
+#include "group.h"
+#include "host_threads.h"
+#include "promised_work.h"
+#include "reduction.h"
+#include "staging.h"
+
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/util/Exception.h>
+#include <optional>
+#include <string>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
+#include <torch/custom_class.h>
+#include <torch/library.h>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace rvk::distributed {
+
+namespace {
+
+std::tuple<std::int64_t, std::optional<at::Tensor>> reduce_op(const c10::intrusive_ptr<c10d::ReduceOp>& op) {
+    if (op->op_ != c10d::ReduceOp::PREMUL_SUM)
+        return {op->op_, std::nullopt};
+    const auto* const supplement = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op->supplement_.get());
+    TORCH_CHECK_VALUE(supplement, "This premultiplied sum has no factor.");
+    if (supplement->tensor_factor.defined())
+        return {op->op_, supplement->tensor_factor};
+    return {op->op_, at::scalar_tensor(supplement->double_factor, at::kDouble)};
+}
+
+Reduction reduction_of(std::int64_t kind, double factor) {
+    return {static_cast<c10d::ReduceOp::RedOpType>(kind), factor};
+}
+
+void combine(at::TensorList parts, const at::Tensor& out, std::int64_t kind, double factor) {
+    reduction_of(kind, factor).combine({parts.data(), parts.size()}, out);
+}
+
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+WorkPointer promised_work(std::vector<at::Tensor> tensors, c10::Device device, std::int64_t source_rank) {
+    return c10::make_intrusive<PromisedWork>(std::move(tensors), device, static_cast<int>(source_rank));
+}
+
+PromisedWork& promised(const WorkPointer& work) {
+    auto* const found = dynamic_cast<PromisedWork*>(work.get());
+    TORCH_INTERNAL_ASSERT(found, "this Work was not made by promised_work");
+    return *found;
+}
+
+using GroupPointer = c10::intrusive_ptr<Group>;
+
+WorkPointer start(const GroupPointer& group, const std::string& collective, std::string what, double timeout,
+                  c10::Device device, std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs,
+                  std::int64_t root, std::int64_t reduction, double factor) {
+    Call call{collective_of(collective),
+              std::move(what),
+              timeout,
+              index_of(device),
+              std::move(outputs),
+              std::move(inputs),
+              static_cast<int>(root),
+              reduction_of(reduction, factor)};
+    return group->start(std::move(call));
+}
+
+void use_one_host(const GroupPointer& group, const std::vector<std::int64_t>& sockets,
+                  std::vector<at::Tensor> memories) {
+    std::vector<Descriptor> peers;
+    for (const std::int64_t socket : sockets)
+        peers.emplace_back(static_cast<int>(socket));
+    group->use_one_host(std::move(peers), std::move(memories));
+}
+
+void register_classes(torch::Library& m) {
+    m.class_<Staging>("Staging")
+        .def("download", [](const c10::intrusive_ptr<Staging>& self,
+                            const std::vector<at::Tensor>& tensors) { return self->download(tensors); })
+        .def("wait_for", &Staging::wait_for)
+        .def("host_for", &Staging::host_for)
+        .def("upload", &Staging::upload);
+    m.class_<Group>("Group")
+        .def(torch::init([](std::int64_t number, std::int64_t rank, std::vector<std::int64_t> ranks) {
+            return c10::make_intrusive<Group>(number, static_cast<int>(rank), std::move(ranks));
+        }))
+        .def("start", &start)
+        .def("use_one_host", &use_one_host) // takes ownership of the sockets
+        .def("use_several_hosts", &Group::use_several_hosts)
+        .def("close", &Group::close);
+}
+
+TORCH_LIBRARY_FRAGMENT(rvk, m) {
+    if (!torch::getCustomClass("__torch__.torch.classes.c10d.ReduceOp"))
+        return;
+    m.def("reduce_op(__torch__.torch.classes.c10d.ReduceOp op) -> (int, Tensor?)", TORCH_FN(reduce_op));
+    m.def("combine(Tensor[] parts, Tensor(a!) out, int kind, float factor) -> ()", TORCH_FN(combine));
+    m.def("promised_work(Tensor[] tensors, Device device, int source_rank) -> "
+          "__torch__.torch.classes.c10d.Work",
+          promised_work);
+    m.def("keep_work(__torch__.torch.classes.c10d.Work work) -> ()",
+          [](const WorkPointer& work) { promised(work).keep(); });
+    m.def("fail_work(__torch__.torch.classes.c10d.Work work, str message) -> ()",
+          [](const WorkPointer& work, const std::string& message) { promised(work).fail(message); });
+    m.def("await_work(__torch__.torch.classes.c10d.Work work) -> ()",
+          [](const WorkPointer& work) { promised(work).await(); });
+    m.def("alias_memory(Tensor tensor) -> Tensor", alias_memory);
+    m.def("keep_promises() -> ()", [] { keep_promises_on_this_thread(); });
+    m.def("compute_alone() -> ()", [] { compute_alone(); });
+    m.def("ranks_are_gone(int[] ranks, str what) -> str", [](at::IntArrayRef ranks, const std::string& what) {
+        return is_gone({ranks.data(), ranks.size()}, what);
+    });
+    m.def("ranks_are_late(int[] ranks, str what, float timeout) -> str",
+          [](at::IntArrayRef ranks, const std::string& what, double timeout) {
+              return is_late({ranks.data(), ranks.size()}, what, timeout);
+          });
+    register_classes(m);
+}
+
+/// Gives DistributedDataParallel host times: when it queued each step. Without a timer for the device, it
+/// would print a warning.
+class QueueTimer final : public c10d::Timer {
+  public:
+    explicit QueueTimer(c10::Device) {}
+    std::optional<std::int64_t> measureDifference(Event start, Event end) override {
+        const std::optional<std::int64_t> from = getTimestamp(start), to = getTimestamp(end);
+        if (!from || !to || *to < *from) // not recorded in this iteration
+            return std::nullopt;
+        return *to - *from;
+    }
+};
+
+} // namespace
+
+} // namespace rvk::distributed
+
+namespace c10d {
+C10_REGISTER_TYPED_CLASS(TimerRegistry, c10::kPrivateUse1, rvk::distributed::QueueTimer)
+}

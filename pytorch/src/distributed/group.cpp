@@ -1,0 +1,251 @@
+#include "group.h"
+
+#include "between_hosts.h"
+#include "device/promised.h"
+#include "failures.h"
+#include "host_threads.h"
+#include "one_host.h"
+#include "python_calls.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+#include <array>
+#include <c10/core/StreamGuard.h>
+#include <c10/util/Exception.h>
+#include <pthread.h>
+#include <span>
+#include <thread>
+#include <utility>
+
+namespace rvk::distributed {
+
+namespace {
+
+constexpr std::size_t most_unfinished = 64;
+
+/// The names that profiles show, in the order of the enumeration.
+constexpr std::string_view prefix = "rvk:";
+constexpr std::array profiled_names{"rvk:barrier",   "rvk:all_reduce",     "rvk:reduce",
+                                    "rvk:broadcast", "rvk:all_gather",     "rvk:gather",
+                                    "rvk:scatter",   "rvk:reduce_scatter", "rvk:all_to_all"};
+
+const char* profiled_name(Collective collective) {
+    return profiled_names[static_cast<std::size_t>(collective)];
+}
+
+std::vector<at::Tensor> aliases(const std::vector<at::Tensor>& tensors) {
+    std::vector<at::Tensor> result;
+    for (const at::Tensor& tensor : tensors)
+        result.push_back(alias_memory(tensor).detach());
+    return result;
+}
+
+/// Flat views of the tensors; those that are not contiguous are copied.
+std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
+    std::vector<at::Tensor> result;
+    for (const at::Tensor& tensor : tensors)
+        result.push_back(tensor.contiguous().view(-1));
+    return result;
+}
+
+void write_back(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& flat_outputs) {
+    for (std::size_t number = 0; number < outputs.size(); ++number)
+        if (!outputs[number].is_contiguous())
+            outputs[number].copy_(flat_outputs[number].view(outputs[number].sizes()));
+}
+
+} // namespace
+
+Collective collective_of(std::string_view name) {
+    for (std::size_t number = 0; number < profiled_names.size(); ++number)
+        if (std::string_view(profiled_names[number]).substr(prefix.size()) == name)
+            return static_cast<Collective>(number);
+    TORCH_CHECK_VALUE(false, "There is no collective ", name, ".");
+}
+
+Group::Group(std::int64_t number, int rank, std::vector<std::int64_t> ranks)
+    : number_(number), rank_(rank), ranks_(std::move(ranks)) {}
+
+void Group::use_one_host(std::vector<Descriptor> peers, std::vector<at::Tensor> memories) {
+    transport_ = std::make_unique<OneHost>(
+        std::make_unique<Links>(rank_, std::move(peers), std::move(memories), ranks_));
+}
+
+void Group::use_several_hosts() {
+    transport_ = std::make_unique<BetweenHosts>(number_);
+}
+
+std::optional<std::string> Group::failure() const {
+    const std::scoped_lock lock(mutex_);
+    return failure_;
+}
+
+c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
+    if (const auto sentence = failure())
+        C10_THROW_ERROR(DistBackendError, *sentence);
+    std::vector<at::Tensor> tensors = call.outputs;
+    tensors.insert(tensors.end(), call.inputs.begin(), call.inputs.end());
+    RECORD_FUNCTION_WITH_SCOPE(at::RecordScope::USER_SCOPE, profiled_name(call.collective),
+                               std::vector<c10::IValue>(tensors.begin(), tensors.end()));
+    call.outputs = aliases(call.outputs);
+    call.inputs = aliases(call.inputs);
+    const c10::Device device(c10::kPrivateUse1, call.device);
+    Job job{std::move(call), c10::make_intrusive<PromisedWork>(std::move(tensors), device, -1),
+            current_stream(device.index()).record()};
+    const c10::intrusive_ptr<c10d::Work> work = job.work;
+    const WithoutPythonLock unlocked;
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [this] { return unfinished_ < most_unfinished || closed_; });
+    if (closed_)
+        C10_THROW_ERROR(DistBackendError, "The process group has been destroyed.");
+    start_thread();
+    ++unfinished_;
+    jobs_.push_back(std::move(job));
+    added_.notify_one();
+    return work;
+}
+
+/// The mutex must be locked.
+void Group::start_thread() {
+    if (std::exchange(started_, true))
+        return;
+    // It may wait for a peer when the process ends, so it is detached, and keeps the group.
+    std::thread([self = c10::intrusive_ptr<Group>::reclaim_copy(this)] { self->run_jobs(); }).detach();
+}
+
+void Group::run_jobs() {
+    ::pthread_setname_np(::pthread_self(), "rvk collectives");
+    compute_alone();
+    keep_promises_on_this_thread();
+    const at::NoGradGuard without_gradients;
+    while (const std::optional<Job> job = next_job()) {
+        run(*job);
+        const std::scoped_lock lock(mutex_);
+        --unfinished_;
+        finished_.notify_all();
+    }
+    transport_.reset();
+    staging_.clear();
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+    finished_.notify_all();
+}
+
+/// None: the group was closed.
+std::optional<Group::Job> Group::next_job() {
+    std::unique_lock lock(mutex_);
+    added_.wait(lock, [this] { return !jobs_.empty() || closed_; });
+    if (jobs_.empty())
+        return std::nullopt;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    return job;
+}
+
+void Group::run(const Job& job) noexcept {
+    try {
+        if (const auto sentence = failure()) {
+            job.work->fail(*sentence);
+            return;
+        }
+        const c10::intrusive_ptr<Staging> staging = staging_of(job.call.device);
+        const c10::StreamGuard guard(staging->stream());
+        connect(job.call.timeout);
+        rvk::stream(staging->stream()).wait(job.ready);
+        for (const std::vector<at::Tensor>* const tensors : {&job.call.outputs, &job.call.inputs})
+            for (const at::Tensor& tensor : *tensors)
+                tensor.record_stream(staging->stream());
+        run_call(job.call, *staging);
+        job.work->keep();
+    } catch (const std::exception& problem) {
+        fail(job, message_of(problem));
+    } catch (...) {
+        fail(job, job.call.what + " failed with an unknown exception.");
+    }
+}
+
+/// The sentence is thrown in the threads that wait for the work.
+void Group::fail(const Job& job, const std::string& sentence) noexcept {
+    {
+        const std::scoped_lock lock(mutex_);
+        failure_ = sentence;
+    }
+    if (transport_)
+        transport_->fail(sentence);
+    job.work->fail(sentence);
+}
+
+void Group::connect(double timeout) {
+    if (transport_)
+        return;
+    const std::string failure = connect_in_python(number_, timeout);
+    if (!failure.empty())
+        throw PeerFailed(failure);
+    TORCH_INTERNAL_ASSERT(transport_, "connect_group chose no transport");
+}
+
+c10::intrusive_ptr<Staging> Group::staging_of(DeviceIndex device) {
+    c10::intrusive_ptr<Staging>& staging = staging_[device];
+    if (!staging)
+        staging = c10::make_intrusive<Staging>(device);
+    return staging;
+}
+
+void Group::run_call(const Call& call, Staging& staging) {
+    const auto timeout = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(call.timeout));
+    const Operation operation{call.what, call.timeout, std::chrono::steady_clock::now() + timeout};
+    const std::vector<at::Tensor> outputs = flat(call.outputs), inputs = flat(call.inputs);
+    const std::size_t size = ranks_.size();
+    const auto of_call = [&](const std::vector<at::Tensor>& tensors, std::size_t number) {
+        return Tensors(tensors).subspan(number * size, size);
+    };
+    switch (call.collective) {
+    case Collective::barrier:
+        transport_->barrier(operation, staging);
+        return;
+    case Collective::all_reduce:
+        for (const at::Tensor& each : outputs)
+            transport_->all_reduce(operation, staging, each, call.reduction);
+        break;
+    case Collective::reduce:
+        for (const at::Tensor& each : outputs)
+            transport_->reduce(operation, staging, each, call.reduction, call.root);
+        break;
+    case Collective::broadcast:
+        for (const at::Tensor& each : outputs)
+            transport_->broadcast(operation, staging, each, call.root);
+        break;
+    case Collective::all_gather:
+        for (std::size_t number = 0; number < inputs.size(); ++number)
+            transport_->all_gather(operation, staging, of_call(outputs, number), inputs[number]);
+        break;
+    case Collective::gather:
+        transport_->gather(operation, staging, outputs, inputs.at(0), call.root);
+        break;
+    case Collective::scatter:
+        transport_->scatter(operation, staging, outputs.at(0), inputs, call.root);
+        break;
+    case Collective::reduce_scatter:
+        for (std::size_t number = 0; number < outputs.size(); ++number)
+            transport_->reduce_scatter(operation, staging, outputs[number], of_call(inputs, number),
+                                       call.reduction);
+        break;
+    case Collective::all_to_all:
+        transport_->all_to_all(operation, staging, outputs, inputs);
+        break;
+    }
+    write_back(call.outputs, outputs);
+}
+
+void Group::close(double timeout) {
+    const WithoutPythonLock unlocked;
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    added_.notify_all();
+    finished_.notify_all();
+    if (started_)
+        finished_.wait_for(lock, std::chrono::duration<double>(timeout), [this] { return ended_; });
+}
+
+} // namespace rvk::distributed

@@ -1,0 +1,27 @@
+#pragma once
+/// Copies and reduces host memory on several threads, because one thread is slower than the link to a GPU.
+///
+/// PyTorch's own thread pool cannot be used. Under torchrun it has one thread (OMP_NUM_THREADS=1). Otherwise
+/// the pools of all processes together have more threads than there are CPUs, and all_reduce took seven times
+/// as long.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace rvk::distributed {
+
+/// Makes PyTorch's operators single-threaded when the calling thread calls them.
+void compute_alone();
+
+/// Divides a range of `count` elements, of element_bytes each, into parts and calls run(begin, end) for each,
+/// on this process's share of the CPUs (at most four threads) if the range is large, otherwise once. Rethrows
+/// the first exception after all parts have ended. Thread-safe.
+void in_parts(std::int64_t count, std::size_t element_bytes,
+              const std::function<void(std::int64_t begin, std::int64_t end)>& run);
+
+/// Copies host memory of equal size; the ranges must not overlap.
+void copy_host(std::span<std::byte> to, std::span<const std::byte> from);
+
+} // namespace rvk::distributed

@@ -1,0 +1,80 @@
+#pragma once
+/// Collectives between processes on one host, through shared memory (links.h), which the devices read and
+/// write (shared_memory.h).
+///
+/// Tensors travel in pieces. While a piece is being reduced, the next ones are on their way. With two ranks,
+/// both reduce everything, which saves exchanging the results. With more, each rank reduces a part of each
+/// piece, and a second round exchanges the parts.
+
+#include "shared_memory.h"
+#include "transport.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace rvk::distributed {
+
+class OneHost final : public Transport {
+  public:
+    explicit OneHost(std::unique_ptr<Links> links);
+
+    void barrier(const Operation&, Staging&) override;
+    void all_reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&) override;
+    void reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&, int root) override;
+    void broadcast(const Operation&, Staging&, const at::Tensor&, int root) override;
+    void all_gather(const Operation&, Staging&, Tensors outputs, const at::Tensor&) override;
+    void gather(const Operation&, Staging&, Tensors outputs, const at::Tensor&, int root) override;
+    void scatter(const Operation&, Staging&, const at::Tensor& output, Tensors inputs, int root) override;
+    void reduce_scatter(const Operation&, Staging&, const at::Tensor& output, Tensors inputs,
+                        const Reduction&) override;
+    void all_to_all(const Operation&, Staging&, Tensors outputs, Tensors inputs) override;
+    void fail(const std::string& sentence) noexcept override { links_->fail(sentence); }
+
+  private:
+    /// What this rank puts into its slot in a round.
+    struct Post {
+        std::vector<at::Tensor> tensors;
+        std::optional<std::int64_t> after; ///< the round that computes the tensors; none: they exist already
+    };
+    using Posts = std::vector<std::optional<Post>>;    ///< none: this rank fills no slot in that round
+    using Consume = std::function<void(std::int64_t)>; ///< gets the number of the round
+
+    /// Runs a round for each post. Calls consume when all ranks have filled their slots; it queues work that
+    /// reads them.
+    void run_rounds(const Operation& operation, Staging& staging, const Posts& posts, const Consume& consume);
+    Wait write(const std::optional<Post>& post, std::size_t ahead);
+    /// Returns a tensor of the device with what is in a rank's slot, `offset` bytes from its start.
+    at::Tensor read(int rank, const at::Tensor& like, std::int64_t offset = 0);
+    /// Copies to `target` what is in a rank's slot, `offset` bytes from its start. Does nothing for no
+    /// elements.
+    void copy(const at::Tensor& target, int rank, std::int64_t offset = 0);
+
+    void reduce_on(const Operation& operation, Staging& staging, const at::Tensor& tensor,
+                   const Reduction& reduction, std::optional<int> root);
+    void all_reduce_in_parts(const Operation& operation, Staging& staging, const at::Tensor& tensor,
+                             const Reduction& reduction);
+    void reduce_part(const at::Tensor& piece, const Reduction& reduction);
+    void gather_parts(const at::Tensor& piece);
+    /// This rank's, or another rank's, part of a piece: its first element.
+    std::int64_t part_begin(const at::Tensor& piece, int rank) const;
+    at::Tensor part_of(const at::Tensor& piece, int rank) const;
+    void combine(const at::Tensor& own, const std::function<std::int64_t(int rank)>& offset_of,
+                 const Reduction& reduction, const at::Tensor& out);
+    void gather_rounds(const Operation& operation, Staging& staging, Tensors outputs,
+                       const at::Tensor& tensor, std::int64_t most_bytes);
+    std::vector<std::vector<std::int64_t>> exchange_sizes(const Operation& operation, Staging& staging,
+                                                          Tensors inputs);
+    SharedMemory& memory_for(Staging& staging);
+
+    const std::unique_ptr<Links> links_;
+    const int rank_, size_;
+    std::map<DeviceIndex, std::unique_ptr<SharedMemory>> memories_;
+    SharedMemory* memory_ = nullptr; ///< of the operation that runs
+    std::deque<Wait> reads_;         ///< of the latest rounds
+};
+
+} // namespace rvk::distributed

@@ -1,0 +1,68 @@
+#pragma once
+/// c10d's Work for an operation that another thread is going to queue.
+
+#include "device/devices.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <vector>
+
+namespace rvk::distributed {
+
+/// wait() makes the calling thread's current streams wait for the operation and returns at once, unless it
+/// has a timeout. The future is complete from the start, and its events are promised. If the operation fails,
+/// wait() throws a DistBackendError, or the next synchronization does if wait() was called before.
+/// Thread-safe.
+class PromisedWork final : public c10d::Work {
+  public:
+    /// source_rank: the sender of a received tensor; -1 for other operations.
+    PromisedWork(std::vector<at::Tensor> tensors, c10::Device device, int source_rank);
+
+    bool wait(std::chrono::milliseconds timeout) override;
+    void synchronize() override;
+    bool isCompleted() override;
+    bool isSuccess() const override;
+    std::exception_ptr exception() const override;
+    int sourceRank() const override { return source_rank_; }
+    std::vector<at::Tensor> result() override { return tensors_; }
+    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+
+    /// The operation is queued on the calling thread's current stream.
+    void keep();
+    /// The operation has failed; what waits for it goes on, with tensors whose values are unknown.
+    void fail(const std::string& message);
+    /// Waits until the work is kept or has failed. Throws its error.
+    void await();
+
+  private:
+    c10::intrusive_ptr<c10::ivalue::Future> completed_future();
+    bool has_outcome() const;
+    bool await_outcome(std::chrono::milliseconds timeout);
+    void end(std::exception_ptr failure, std::string message);
+    void throw_failure() const;
+
+    const c10::Device device_;
+    const std::unique_ptr<runtime::Promise> promise_;
+    const runtime::Event event_;
+    const std::vector<at::Tensor> tensors_;
+    const int source_rank_;
+    const c10::intrusive_ptr<c10::ivalue::Future> future_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    bool ended_ = false;
+    std::exception_ptr failure_;
+    std::string message_;
+};
+
+/// Returns a tensor with the same elements in the same memory, which it keeps even if the storage of `tensor`
+/// is resized: FSDP frees parameters that way while collectives that read them are still queued.
+at::Tensor alias_memory(const at::Tensor& tensor);
+
+} // namespace rvk::distributed

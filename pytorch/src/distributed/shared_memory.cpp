@@ -1,0 +1,238 @@
+#include "shared_memory.h"
+
+#include "device/allocator.h"
+#include "device/imported.h"
+#include "device/log.h"
+#include "host_threads.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <algorithm>
+#include <array>
+#include <c10/core/StreamGuard.h>
+#include <c10/util/Exception.h>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rvk::distributed {
+
+namespace {
+
+/// Kernels that wait for the host's memory take compute units from the training beside them, which the
+/// measurement on an idle device does not show; so copies are preferred unless they take this many times
+/// longer.
+constexpr double kernels_must_gain = 1.3;
+
+std::span<std::byte> bytes_of(const at::Tensor& host) {
+    return {static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()};
+}
+
+/// The device copies from and to pinned buffers, and the CPU between those and the shared memory.
+class Staged final : public SharedMemory {
+  public:
+    Staged(std::span<const at::Tensor> memories, Staging& staging)
+        : memories_(memories.begin(), memories.end()), staging_(staging) {}
+
+    void wait_for_results() override {} // there is only one stream
+    Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) override {
+        return [this, rank, begin, number = staging_.download(tensors)] {
+            const std::span filled = bytes_of(staging_.wait_for(number));
+            copy_host(memory(rank, begin, filled.size()), filled);
+        };
+    }
+    void copy_to(const at::Tensor& target, int rank, std::int64_t begin) override {
+        const at::Tensor host = staging_.host_for(target);
+        copy_host(bytes_of(host), memory(rank, begin, target.nbytes()));
+        staging_.upload(target, host);
+    }
+    at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) override {
+        at::Tensor own = at::empty_like(like);
+        copy_to(own, rank, begin);
+        return own;
+    }
+    Wait reads() override {
+        return [] {}; // the CPU has read already
+    }
+
+  private:
+    std::span<std::byte> memory(int rank, std::int64_t begin, std::size_t bytes) const {
+        return bytes_of(memories_[static_cast<std::size_t>(rank)])
+            .subspan(static_cast<std::size_t>(begin), bytes);
+    }
+
+    const std::vector<at::Tensor> memories_;
+    Staging& staging_;
+};
+
+Wait after(c10::Stream stream) {
+    return [event = rvk::stream(stream).record()] { event.wait(); };
+}
+
+/// Makes the work that is queued later on `stream` wait for what is on `other` now.
+void follow(c10::Stream stream, c10::Stream other) {
+    rvk::stream(stream).wait(rvk::stream(other).record());
+}
+
+void copy_bytes(c10::Stream stream, const at::Tensor& to, const at::Tensor& from) {
+    if (to.numel() != 0)
+        rvk::stream(stream).copy(device_pointer(to.mutable_data_ptr()), device_pointer(from.const_data_ptr()),
+                                 to.nbytes());
+}
+
+/// The driver has imported the memory, and kernels read it where it is.
+class Imported : public SharedMemory {
+  public:
+    Imported(std::vector<at::Tensor> views, const Staging& staging, c10::Stream writing)
+        : views_(std::move(views)), reading_(staging.stream()), writing_(writing) {}
+
+    void wait_for_results() override { follow(writing_, reading_); }
+    Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) override {
+        for (const at::Tensor& tensor : tensors) {
+            copy_bytes(writing_, view(rank, begin, tensor), tensor);
+            begin += static_cast<std::int64_t>(tensor.nbytes());
+        }
+        return after(writing_);
+    }
+    void copy_to(const at::Tensor& target, int rank, std::int64_t begin) override {
+        target.copy_(view(rank, begin, target));
+    }
+    at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) override {
+        return view(rank, begin, like);
+    }
+    Wait reads() override { return after(reading_); }
+
+  protected:
+    at::Tensor view(int rank, std::int64_t begin, const at::Tensor& like) const {
+        return views_[static_cast<std::size_t>(rank)]
+            .slice(0, begin, begin + static_cast<std::int64_t>(like.nbytes()))
+            .view(like.scalar_type());
+    }
+    c10::Stream reading() const { return reading_; }
+
+  private:
+    const std::vector<at::Tensor> views_;
+    const c10::Stream reading_, writing_;
+};
+
+/// The driver has imported the memory; the device copies from it before kernels read. Copies in both
+/// directions use streams that only copy, so they overlap with each other and with kernels.
+class Copied final : public Imported {
+  public:
+    Copied(std::vector<at::Tensor> views, const Staging& staging, c10::Stream writing, c10::Stream fetching)
+        : Imported(std::move(views), staging, writing), fetching_(fetching) {}
+
+    void wait_for_results() override {
+        Imported::wait_for_results();
+        follow(fetching_, reading());
+    }
+    void copy_to(const at::Tensor& target, int rank, std::int64_t begin) override {
+        copy_bytes(fetching_, target, view(rank, begin, target));
+        follow(reading(), fetching_);
+    }
+    at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) override {
+        at::Tensor own;
+        {
+            const c10::StreamGuard in_its_order(fetching_); // the memory's former users are on this stream
+            own = at::empty_like(like);
+        }
+        copy_to(own, rank, begin);
+        own.record_stream(reading());
+        return own;
+    }
+    Wait reads() override { return after(fetching_); }
+
+  private:
+    const c10::Stream fetching_;
+};
+
+using Ways = std::map<std::string, std::unique_ptr<SharedMemory>>;
+
+/// The ways that work on this device, by the names that REKINDLE_SHARED_MEMORY uses.
+Ways ways_of(std::span<const at::Tensor> memories, Staging& staging) {
+    Ways ways;
+    ways["staged"] = std::make_unique<Staged>(memories, staging);
+    std::vector<at::Tensor> views;
+    try {
+        for (const at::Tensor& memory : memories)
+            views.push_back(import_host_memory(memory, staging.device()));
+    } catch (const runtime::Unsupported& problem) {
+        log(problem.what());
+        return ways;
+    }
+    const c10::Stream writing = next_copy_stream(staging.device()),
+                      fetching = next_copy_stream(staging.device());
+    ways["imported"] = std::make_unique<Imported>(views, staging, writing);
+    ways["copied"] = std::make_unique<Copied>(views, staging, writing, fetching);
+    return ways;
+}
+
+const char* description_of(const std::string& way) {
+    return way == "staged" ? "pinned buffers" : way == "copied" ? "copies" : "kernels that access it";
+}
+
+/// The time to write a piece to this rank's own memory and to add what was written to a tensor; the median of
+/// three.
+double seconds_of(SharedMemory& way, int rank, std::int64_t begin, const Staging& staging) {
+    using Clock = std::chrono::steady_clock;
+    at::Tensor tensor = at::zeros(
+        {largest_piece / 4}, at::TensorOptions().device(c10::Device(c10::kPrivateUse1, staging.device())));
+    const auto run = [&] {
+        const auto start = Clock::now();
+        way.wait_for_results();
+        way.write(rank, begin, std::array{tensor})();
+        at::add_out(tensor, tensor, way.read(rank, begin, tensor));
+        way.reads()();
+        rvk::stream(staging.stream()).synchronize();
+        return std::chrono::duration<double>(Clock::now() - start).count();
+    };
+    run();
+    std::array seconds{run(), run(), run()};
+    std::ranges::sort(seconds);
+    return seconds[1];
+}
+
+std::string names_of(const Ways& ways) {
+    std::string names;
+    for (const auto& [name, way] : ways)
+        names += (names.empty() ? "" : ", ") + name;
+    return names;
+}
+
+} // namespace
+
+std::unique_ptr<SharedMemory> fastest_shared_memory(std::span<const at::Tensor> memories, int rank,
+                                                    std::int64_t begin, Staging& staging) {
+    Ways ways = ways_of(memories, staging);
+    const std::string device = "rvk:" + std::to_string(staging.device());
+    if (const char* const wish = std::getenv("REKINDLE_SHARED_MEMORY"); wish && *wish) {
+        const auto found = ways.find(wish);
+        TORCH_CHECK_VALUE(found != ways.end(), "REKINDLE_SHARED_MEMORY is '", wish, "'; on ", device,
+                          " it can be ", names_of(ways), ".");
+        return std::move(found->second);
+    }
+    std::map<std::string, double> seconds;
+    std::ostringstream rates;
+    rates.precision(3);
+    for (const auto& [name, way] : ways) {
+        seconds[name] = seconds_of(*way, rank, begin, staging);
+        rates << (seconds.size() > 1 ? ", " : "") << name << " " << largest_piece / seconds[name] / 1e9
+              << " GB/s";
+    }
+    std::string best =
+        std::ranges::min_element(seconds, {}, [](const auto& each) { return each.second; })->first;
+    if (best == "imported" && seconds["copied"] < kernels_must_gain * seconds["imported"])
+        best = "copied";
+    log(device + " uses shared memory through " + description_of(best) + " (" + rates.str() + ")");
+    if (best != "staged")
+        staging.release_buffers();
+    return std::move(ways[best]);
+}
+
+} // namespace rvk::distributed

@@ -1,0 +1,47 @@
+#pragma once
+/// The ways in which a device writes and reads the memory that the ranks of a host share (links.h).
+///
+/// Some drivers can import the memory, so that the device accesses it directly. With the others, the device
+/// copies from and to pinned buffers, and the CPU copies between those and the shared memory. Each rank
+/// measures which way is fastest.
+
+#include "staging.h"
+
+#include <ATen/core/Tensor.h>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace rvk::distributed {
+
+/// Waits until the device has finished something.
+using Wait = std::function<void()>;
+
+/// Uses the shared memory from one device. `begin` is an offset in a rank's memory, in bytes; tensors are
+/// flat. Work that reads is queued on the staging's stream, which must be the current one. For one thread.
+class SharedMemory {
+  public:
+    virtual ~SharedMemory() = default;
+
+    /// Makes later writes and copies wait for the work that is on the staging's stream when this is called.
+    virtual void wait_for_results() = 0;
+    /// Starts to copy tensors to consecutive addresses. The result waits until they are there.
+    virtual Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) = 0;
+    /// Starts to copy from the memory to a tensor.
+    virtual void copy_to(const at::Tensor& target, int rank, std::int64_t begin) = 0;
+    /// Returns a tensor of the device with the size and dtype of `like` and the values in the memory. It may
+    /// be the memory itself, so it is valid until reads() has been waited for.
+    virtual at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) = 0;
+    /// The result waits for the reads and copies so far; then the memory can be overwritten.
+    virtual Wait reads() = 0;
+};
+
+/// Returns the way that is fastest here, or the one that REKINDLE_SHARED_MEMORY names (staged, imported,
+/// copied). `memories` are the shared memories of all ranks, which must outlive the result; in this rank's, a
+/// piece at `begin` is overwritten. The staging, whose stream must be current, must outlive the result too.
+/// Throws c10::ValueError for an unknown name.
+std::unique_ptr<SharedMemory> fastest_shared_memory(std::span<const at::Tensor> memories, int rank,
+                                                    std::int64_t begin, Staging& staging);
+
+} // namespace rvk::distributed
