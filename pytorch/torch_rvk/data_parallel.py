@@ -72,29 +72,6 @@ def _gather_out(tensors, out, dim):
     return out.copy_(torch.cat([tensor.to(out.device) for tensor in tensors], dim))
 
 
-def _parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
-    """Queues the replicas' forward passes one after the other; the devices compute at the same time. Threads, which PyTorch
-    uses here, would take turns with Python's lock at every operator, which takes longer than the operators themselves."""
-    kwargs_tup = kwargs_tup or [{}] * len(modules)
-    devices = [torch._utils._get_device_index(device, True) for device in devices or [None] * len(modules)]
-    outputs = []
-    for number, (module, given, keywords, device) in enumerate(zip(modules, inputs, kwargs_tup, devices, strict=True)):
-        try:
-            with torch.accelerator.device_index(device):
-                outputs.append(module(*(given if isinstance(given, (list, tuple)) else (given,)), **keywords))
-        except Exception:
-            torch._utils.ExceptionWrapper(where=f"in replica {number} on device {device}").reraise()
-    return outputs
-
-
-def _apply_of(theirs):
-    @functools.wraps(theirs)
-    def parallel_apply(*arguments, **keywords):
-        return (_parallel_apply if _FOR_RVK.get() else theirs)(*arguments, **keywords)
-
-    return parallel_apply
-
-
 def _is_ours(tensors):
     """Whether rvk handles a tensor or a sequence of tensors. CPU tensors go to the devices of the running module;
     without one, to CUDA devices if there are any."""
@@ -157,7 +134,6 @@ def install(is_ours=_is_ours):
     theirs = sys.modules[torch.nn.DataParallel.__module__]
     for module in torch._utils, theirs:
         module._get_available_device_type = _kind_of_devices(module._get_available_device_type)
-    theirs.parallel_apply = _apply_of(theirs.parallel_apply)
     for name, module_number in ("__init__", 1), ("forward", 0):
         function = getattr(torch.nn.DataParallel, name)
         setattr(torch.nn.DataParallel, name, _following(function, module_number, is_ours))

@@ -1,6 +1,7 @@
 """PyTorch's own tests of torch.distributed, from its wheel, on rvk devices under NCCL's name:
 
     python upstream_spawn.py [PATTERN…]      # each in two processes, on two devices; prints a table
+    python upstream_spawn.py --processes 4 [PATTERN…]
 
 The tests are written for CUDA, so they run through torch_rvk.run. PyTorch needs the package expecttest for them. On one
 machine with one CPU driver, a second copy of the driver makes a second device (README.md).
@@ -36,8 +37,8 @@ if __name__ == "__main__":
 """
 
 
-def _run(script, arguments, limit):
-    variables = {**os.environ, "BACKEND": "nccl", "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+def _run(script, arguments, limit, processes=2):
+    variables = {**os.environ, "BACKEND": "nccl", "WORLD_SIZE": str(processes), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "torch_rvk.run", script, *arguments]
     try:
         result = subprocess.run(
@@ -64,6 +65,7 @@ def _outcome(output):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", default=["*"])
+    parser.add_argument("--processes", type=int, default=2, help="each needs a device of its own")
     parser.add_argument("--limit", type=float, default=180, help="seconds for a test")
     parser.add_argument("--results", help="a file with a line of JSON for each test; those in it are not run again")
     arguments = parser.parse_args()
@@ -79,7 +81,7 @@ def main():
         names = [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns)]
         for name in names:
             if name not in known:
-                known[name] = _outcome(_run(script, [f"TestDistBackendWithSpawn.{name}"], arguments.limit))
+                known[name] = _outcome(_run(script, [f"TestDistBackendWithSpawn.{name}"], arguments.limit, arguments.processes))
                 print(f"{name}: {known[name]}", flush=True)
                 if arguments.results:
                     with open(arguments.results, "a", encoding="utf-8") as file:
