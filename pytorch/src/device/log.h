@@ -5,7 +5,7 @@
 
 namespace rvk {
 
-/// Prints a line, after "rvk: ", if REKINDLE_LOG is set. Thread-safe.
+/// Prints a line, after "rvk: ", if REKINDLE_LOG is on. Thread-safe.
 void log(std::string_view line);
 
 } // namespace rvk
