@@ -1,10 +1,11 @@
 """Measures training with DistributedDataParallel on one and on several devices, and the rates of all_reduce and of pinned copies.
 
-    python benchmarks/gpu/distributed.py [--processes N] [--devices rvk,cuda] [--steps N] [--only ROW…] [--small]
+    python benchmarks/gpu/distributed.py [--processes N] [--devices rvk,cuda] [--rounds N] [--only ROW…] [--small]
 
 Each process uses one device: rvk with the backend rvk, and cuda with NCCL if PyTorch can use CUDA. Prints the median time of
-a step on one device and on N, and the speed-up with the same batch size per device. --small makes everything small enough
-to try the program on a CPU driver.
+a step for each way to train, and the speed-up with the same batch size per device. The ways alternate in the same processes
+and all devices train at the same time, so that they see the same clocks and the same load. --small makes everything small
+enough to try the program on a CPU driver.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import time
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 ROWS = ("resnet18", "gpt2", "all_reduce")
 MIB = 1 << 20
+ALONE = "each device alone"
+STEPS = 10  # of a round
 
 
 def resnet18(device, small):
@@ -78,31 +81,74 @@ def gpt2(device, small):
 
 
 def step_of(run, loss_of, optimizer):
-    """Returns a function that trains for one step and waits for the device."""
+    """Returns a function that trains for one step. It does not wait for the device; its result is the loss."""
 
     def step():
         optimizer.zero_grad()
         loss = loss_of(run)
         loss.backward()
         optimizer.step()
-        return loss.item()
+        return loss
 
     return step
 
 
+def nothing(_, bucket):
+    """A communication hook that exchanges no gradients."""
+    import torch
+
+    future = torch.futures.Future(devices=[bucket.buffer().device])
+    future.set_result(bucket.buffer())
+    return future
+
+
+def ways_to_train(make, device):
+    """Returns a function for each way to train, which trains for one step and does not wait for the device."""
+    import torch
+
+    def trained(parallel=None, hook=None):
+        torch.manual_seed(0)
+        network, loss_of, optimizer = make()
+        run = network
+        if parallel is not None:
+            run = torch.nn.parallel.DistributedDataParallel(network, device_ids=[device], **parallel)
+        if hook:
+            run.register_comm_hook(None, hook)
+        return step_of(run, loss_of, optimizer)
+
+    return {
+        ALONE: trained(),
+        "DistributedDataParallel": trained({}),
+        "with buckets of 4 MiB": trained({"bucket_cap_mb": 4}),
+        "without exchanging gradients": trained({}, nothing),
+        "nor buffers": trained({"broadcast_buffers": False}, nothing),
+    }
+
+
 def seconds_of_training(make, device, options):
-    """Returns the median time of a step. With several processes, trains through DistributedDataParallel."""
+    """Returns the median time of a step for each way to train, over rounds of several steps."""
     import torch
     import torch.distributed as dist
 
-    torch.manual_seed(0)
-    network, loss_of, optimizer = make(device, options.small)
-    run = torch.nn.parallel.DistributedDataParallel(network, device_ids=[device]) if dist.is_initialized() else network
+    module = torch.get_device_module(device.type)
+    ways = ways_to_train(lambda: make(device, options.small), device)
 
-    step = step_of(run, loss_of, optimizer)
-    for _ in range(20):  # pipelines are compiled, the buckets are rebuilt, and the clocks rise
-        step()
-    return statistics.median(timed(step) for _ in range(options.steps))
+    def seconds_of(step, count):
+        module.synchronize()
+        dist.barrier()
+        begin = time.perf_counter()
+        for _ in range(count):
+            step()
+        module.synchronize()
+        return (time.perf_counter() - begin) / count
+
+    for step in ways.values():
+        seconds_of(step, 6)  # pipelines are compiled, the buckets are rebuilt, and the clocks rise
+    seconds = {way: [] for way in ways}
+    for _ in range(options.rounds):
+        for way, step in ways.items():
+            seconds[way].append(seconds_of(step, STEPS))
+    return {way: statistics.median(each) for way, each in seconds.items()}
 
 
 def timed(function):
@@ -170,21 +216,19 @@ def worker(kind, rank, size, folder, options):
 
     device = torch.device(kind, rank % torch.get_device_module(kind).device_count())
     torch.get_device_module(kind).set_device(device)
-    if size > 1:
-        store = dist.FileStore(os.path.join(folder, "store"), size)
-        dist.init_process_group("nccl" if kind == "cuda" else "rvk", store=store, rank=rank, world_size=size)
+    store = dist.FileStore(os.path.join(folder, "store"), size)
+    dist.init_process_group("nccl" if kind == "cuda" else "rvk", store=store, rank=rank, world_size=size)
     figures = {"device": torch.get_device_module(kind).get_device_name(device)}
     for name, make in ("resnet18", resnet18), ("gpt2", gpt2):
         if name in options.only:
             figures[name] = seconds_of_training(make, device, options)
-    if size > 1 and "all_reduce" in options.only:
+    if "all_reduce" in options.only:
         figures.update(all_reduce(device, options))
     if rank == 0:
         with open(os.path.join(folder, "figures"), "w", encoding="utf-8") as file:
             json.dump(figures, file)
-    if size > 1:
-        dist.barrier()
-        dist.destroy_process_group()
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 def run(kind, size, arguments):
@@ -206,26 +250,26 @@ def available(kinds):
     return [kind for kind in kinds if kind != "cuda" or cuda.strip() == "True"]
 
 
-def print_table(kind, size, one, several):
+def print_table(kind, size, figures):
     backend = "NCCL" if kind == "cuda" else "rvk"
-    print(f"\n{kind} ({one['device']}), backend {backend}, {size} processes\n")
-    print(f"| training | one device, ms | {size} devices, ms | speed-up |\n|---|---|---|---|")
+    print(f"\n{kind} ({figures['device']}), backend {backend}, {size} processes\n")
+    print("| network | training | ms for a step | speed-up |\n|---|---|---|---|")
     for name in ("resnet18", "gpt2"):
-        if name in one:
-            ratio = size * one[name] / several[name]
-            print(f"| {name} | {1e3 * one[name]:.1f} | {1e3 * several[name]:.1f} | {ratio:.2f} |")
-    if "all_reduce" in several:
+        for way, seconds in figures.get(name, {}).items():
+            ratio = "" if way == ALONE else f"{size * figures[name][ALONE] / seconds:.2f}"
+            print(f"| {name} | {way} | {1e3 * seconds:.1f} | {ratio} |")
+    if "all_reduce" in figures:
         print("\n| pinned copies and all_reduce | GB/s |\n|---|---|")
         for name in ("to the host", "to the device", "both", "all_reduce"):
-            print(f"| {name} | {several[name] * MIB / 1e9:.2f} |")
-        print(f"\nall_reduce has {several['all_reduce'] / several['both']:.2f} of the rate of both copies at once.")
+            print(f"| {name} | {figures[name] * MIB / 1e9:.2f} |")
+        print(f"\nall_reduce has {figures['all_reduce'] / figures['both']:.2f} of the rate of both copies at once.")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--devices", default="rvk,cuda")
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=6, help=f"rounds of {STEPS} steps for each way to train")
     parser.add_argument("--only", nargs="+", default=ROWS, choices=ROWS)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
@@ -235,8 +279,7 @@ def main():
         worker(kind, int(rank), int(size), folder, options)
         return
     for kind in available(options.devices.split(",")):
-        one = run(kind, 1, sys.argv[1:])
-        print_table(kind, options.processes, one, run(kind, options.processes, sys.argv[1:]))
+        print_table(kind, options.processes, run(kind, options.processes, sys.argv[1:]))
 
 
 if __name__ == "__main__":

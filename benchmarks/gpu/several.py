@@ -65,7 +65,7 @@ def training(device, options):
         step = step_of(run, loss_of, optimizer)
         for _ in range(2 if options.small else 20):
             step()
-        seconds = statistics.median(timed(step) for _ in range(3 if options.small else 20))
+        seconds = statistics.median(timed(lambda: step().item()) for _ in range(3 if options.small else 20))
         figures[kind] = {"seconds": seconds, "bytes": module.max_memory_allocated()}
         del network, loss_of, optimizer, run, step
     return figures
