@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 from . import _core
 from ._bars import Bars
-from ._errors import RekindleError
+from ._errors import RekindleError, UsageError
 from ._progress import Listener, ProgressArgument, _logger
 from ._signatures import as_json, takes_settings
 from ._table import Table
@@ -170,14 +170,13 @@ class Run(ResultFolder):
             )
         return self._predictions
 
-    def predict(
-        self, bars: Bars, *, other_instrument: bool = False, progress: ProgressArgument = None
-    ) -> "Union[Prediction, Dict[str, Prediction]]":
+    def predict(self, bars: Bars, *, other_instrument: bool = False, progress: ProgressArgument = None) -> Prediction:
         """Predicts what follows the last bar (group ``minute``) or the last complete session.
 
         Parameters
         ----------
         bars : Bars
+            Of one instrument; :meth:`predict_each` takes several.
         other_instrument : bool, default False
             Accept bars of an instrument other than the model's.
         progress : callable or bool, optional
@@ -185,8 +184,7 @@ class Run(ResultFolder):
 
         Returns
         -------
-        Prediction, or dict of str to Prediction
-            One for each name if the bars are of several instruments.
+        Prediction
 
         Raises
         ------
@@ -194,6 +192,30 @@ class Run(ResultFolder):
             The bars differ from the model's in features, tick, bar length, sessions or instrument.
         """
         return predict(self._folder, bars, other_instrument=other_instrument, progress=progress)
+
+    def predict_each(self, bars: Bars, *, progress: ProgressArgument = None) -> Dict[str, Prediction]:
+        """Predicts for each of several instruments what follows its last bar or session.
+
+        Parameters
+        ----------
+        bars : Bars
+            Read with ``several_instruments``.
+        progress : callable or bool, optional
+            As in :func:`read_bars`.
+
+        Returns
+        -------
+        dict of str to Prediction
+            By the names of the instruments.
+
+        Raises
+        ------
+        UsageError
+            As :meth:`predict`, or the bars are of one instrument.
+        """
+        if not bars.instruments:
+            raise UsageError("predict_each takes bars of several instruments", hint="predict takes bars of one.")
+        return {one["name"]: _prediction(one) for one in _predictions(self._folder, bars, "", False, progress)}
 
     def __repr__(self) -> str:
         return f"<Run in {self._folder}>"
@@ -206,7 +228,7 @@ def predict(
     scaler: "Union[str, os.PathLike[str]]" = "",
     other_instrument: bool = False,
     progress: ProgressArgument = None,
-) -> "Union[Prediction, Dict[str, Prediction]]":
+) -> Prediction:
     """Predicts with any model that ``rekindle predict`` takes.
 
     Parameters
@@ -214,6 +236,7 @@ def predict(
     model : path
         A run folder, or one of its model files, or a model of the original system.
     bars : Bars
+        Of one instrument; :meth:`Run.predict_each` takes several.
     scaler : path, optional
         The scaler (JSON) of a model that has none.
     other_instrument : bool, default False
@@ -223,14 +246,26 @@ def predict(
 
     Returns
     -------
-    Prediction, or dict of str to Prediction
-        One for each name if the bars are of several instruments.
+    Prediction
+
+    Raises
+    ------
+    UsageError
+        The bars do not fit the model, or are of several instruments.
     """
-    with Listener(progress) as listener:
-        found = json.loads(_core.predict(os.fspath(model), bars._core, os.fspath(scaler), other_instrument, listener))
     if bars.instruments:
-        return {one["name"]: _prediction(one) for one in found}
-    return _prediction(found[0])
+        raise UsageError(
+            f"predict takes bars of one instrument, and these are of {', '.join(bars.instruments)}",
+            hint="predict_each of a run predicts for all of them, and bars[NAME] are the bars of one.",
+        )
+    return _prediction(_predictions(model, bars, os.fspath(scaler), other_instrument, progress)[0])
+
+
+def _predictions(
+    model: "Union[str, os.PathLike[str]]", bars: Bars, scaler: str, other_instrument: bool, progress: ProgressArgument
+) -> List[Dict[str, Any]]:
+    with Listener(progress) as listener:
+        return json.loads(_core.predict(os.fspath(model), bars._core, scaler, other_instrument, listener))
 
 
 def _prediction(found: Dict[str, Any]) -> Prediction:

@@ -83,8 +83,12 @@ def test_training_and_prediction(file, bars, folder):
     other = of_program("train", file, folder, "trained-cli", settings)
     assert (run.folder / "best_model.safetensors").read_bytes()[-200:] == (other / "best_model.safetensors").read_bytes()[-200:]
     assert set(run.predictions["instrument"]) == set(NAMES)
-    predicted = run.predict(bars, progress=False)
+    predicted = run.predict_each(bars, progress=False)
     assert sorted(predicted) == NAMES
+    with pytest.raises(rk.UsageError, match="predict takes bars of one instrument"):
+        run.predict(bars, progress=False)
+    with pytest.raises(rk.UsageError, match="predict_each takes bars of several instruments"):
+        run.predict_each(bars["ES"], progress=False)
     assert run.predict(bars["ES"], progress=False).value == predicted["ES"].value
     printed = json.loads(run_program("predict", "--model", other, "--data", file, "--format", "json", folder=folder))
     assert [one["value"] for one in printed["predictions"]] == [predicted[name].value for name in NAMES]
