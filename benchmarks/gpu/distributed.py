@@ -120,8 +120,8 @@ def ways_to_train(make, device):
         ALONE: trained(),
         "DistributedDataParallel": trained({}),
         "with buckets of 4 MiB": trained({"bucket_cap_mb": 4}),
-        "without exchanging gradients": trained({}, nothing),
-        "nor buffers": trained({"broadcast_buffers": False}, nothing),
+        "no exchange of gradients": trained({}, nothing),
+        "no exchange of gradients or buffers": trained({"broadcast_buffers": False}, nothing),
     }
 
 

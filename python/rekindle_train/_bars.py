@@ -121,7 +121,7 @@ class Bars:
     """Bars that were read, cut into sessions with volume profiles. Made by :func:`read_bars`; immutable.
 
     Bars of several instruments, read with ``several_instruments``, go as a whole into :func:`train`, :func:`walk_forward`,
-    :func:`search`, :func:`backtest` and :func:`predict`. ``bars["ES"]`` are those of one, with its table, sessions,
+    :func:`search`, :func:`backtest` and :meth:`Run.predict_each`. ``bars["ES"]`` are those of one, with its table, sessions,
     profiles, features and targets; ``bars.instruments`` are the names.
 
     They can be pickled if the tables that they were read from can. Unpickling reads the same files or tables again.

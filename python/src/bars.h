@@ -35,7 +35,7 @@ class Bars {
     bool several() const noexcept {
         return settings_.config.several_instruments != trainer::SeveralInstruments::no;
     }
-    /// Of the only instrument. Throws Error (usage) if there are several.
+    /// For bars of one instrument. Throws Error (usage) if there are several.
     const trainer::MarketData& data() const;
     const std::vector<std::shared_ptr<const InstrumentBars>>& instruments() const noexcept {
         return instruments_;

@@ -24,7 +24,7 @@ trainer::TrainConfig new_config(trainer::TrainConfig requested, const std::set<s
 trainer::TrainConfig resumed_config(const trainer::TrainConfig& requested, const std::set<std::string>& given,
                                     const trainer::TrainConfig& stored, std::string_view noun);
 
-/// Identifies the bars of a job: the hash of the input and, with several instruments, of their names.
+/// Identifies the bars of a job: a hash of the input and, with several instruments, of their names.
 std::string hash_of_bars(std::span<const trainer::MarketData> markets);
 
 /// Adds to a report which bars a job read.

@@ -152,7 +152,7 @@ TEST(DoctorCommand, LookupsTakeRecordedFacts) {
     const Finished matrix = doctor({"--matrix", "--replay", host});
     EXPECT_EQ(matrix.status, 0) << matrix.errors;
     EXPECT_NE(matrix.output.find("for gfx1100"), std::string::npos) << matrix.output;
-    // No GPU is named: it is unsafe on the recorded one, and cannot be judged without it.
+    // The text names no GPU, so only the recorded one shows that the override is unsafe.
     const std::string document = folder.file("a.md", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n");
     EXPECT_EQ(doctor({"--review", document}).status, 0);
     EXPECT_EQ(doctor({"--review", document, "--replay", host}).status, 1);

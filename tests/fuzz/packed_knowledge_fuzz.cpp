@@ -30,7 +30,7 @@ std::string small_knowledge() {
     return rekindle::doctor::pack(few);
 }
 
-/// The input is pairs: how far to go on, and the byte to write there.
+/// Each pair of input bytes is a distance to skip and a byte to write there.
 std::string damaged_knowledge(const std::uint8_t* data, std::size_t size) {
     static const std::string whole = small_knowledge();
     std::string bytes = whole;
@@ -44,7 +44,7 @@ std::string damaged_knowledge(const std::uint8_t* data, std::size_t size) {
 
 } // namespace
 
-/// The first byte says whether the rest is the file or damages a valid one.
+/// The first byte decides whether the rest is a whole file or changes to a valid one.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rekindle::doctor;
     if (size == 0)

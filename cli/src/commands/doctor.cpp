@@ -48,7 +48,7 @@ void check_modes(const CommandLine& line) {
         std::replace(mode.begin() + 2, mode.end(), '_', '-');
     if (line.flag("watch") && !line.has("root") && !modes.empty())
         modes.emplace_back("--watch");
-    // A log and a lookup may be about a recorded host.
+    // With --replay, a log or a lookup is about the recorded host.
     std::vector<std::string> others = modes;
     std::erase(others, "--replay");
     const bool takes_facts = others.size() == 1 && others != std::vector<std::string>{"--run"} &&
@@ -196,7 +196,7 @@ Recording replayed(const CommandLine& line) {
     return line.has("replay") ? read_recording(line.text("replay")) : Recording{};
 }
 
-/// What the text of a lookup shows by itself, and which causes the facts of --replay rule out.
+/// Diagnoses the text of a lookup like a log, with the facts of --replay.
 Report report_of(std::string_view text, Recording recording, const Knowledge& knowledge) {
     const LogText log = log_from_text(text, "the lookup");
     return make_report(std::move(recording.facts), std::move(recording.probes), &log, knowledge);
@@ -226,7 +226,7 @@ ExitStatus review(Context& context, const Knowledge& knowledge) {
     return found ? ExitStatus::failed : ExitStatus::success;
 }
 
-/// What the recorded facts say about the causes of the term; empty if nothing.
+/// What the recorded facts say about the causes of the term; may be empty.
 std::string on_that_host(const Report& report, const Knowledge& knowledge) {
     std::string text;
     for (const Finding& finding : report.findings)
@@ -267,7 +267,7 @@ ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
     return ExitStatus::success;
 }
 
-/// The target of the first recorded GPU of AMD or NVIDIA; "" if there is none.
+/// The target of the first AMD or NVIDIA GPU in the recorded facts; "" if there is none.
 std::string training_target(const Recording& recording, const Knowledge& knowledge) {
     for (const DeviceStatus& device : device_table(recording.facts, recording.probes, knowledge))
         if (device.target.starts_with("gfx") || device.target.starts_with("sm_"))

@@ -234,7 +234,7 @@ class Unpacking {
         const std::uint64_t bits = reader_.number();
         std::memcpy(&number, &bits, sizeof(number));
     }
-    /// Damaged data can claim a million items that are not there, so memory grows with what was read.
+    /// A damaged count can claim a million items, so memory is allocated only as items are read.
     template <class T>
     void value(std::vector<T>& items) {
         const std::size_t count = reader_.count();
@@ -264,7 +264,7 @@ class Unpacking {
 
     static constexpr std::size_t most_reserved = 4096;
     static constexpr std::size_t deepest_condition =
-        64; ///< conditions contain conditions; each level takes stack
+        64; ///< conditions nest, and each level takes stack space
     PackReader reader_;
     std::size_t depth_ = 0;
 };

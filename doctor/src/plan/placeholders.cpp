@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view default_home = "$HOME";
 
-/// The system whose wheels run here: those for Linux run in WSL, too.
+/// The system whose wheels run here; WSL runs those for Linux.
 std::string_view wheel_system(const HostView& view) {
     return system_of(view.facts.system) == "windows" ? "windows" : "linux";
 }
@@ -74,7 +74,7 @@ void add_wheel(Values& values, const HostView& view, const std::string& prefix,
     values[prefix + "_python"] = same ? interpreter : "python" + choice->python;
 }
 
-/// Whether the vendor of the index says that it tests its wheels for this target and system.
+/// Whether the vendor says that it tests the index's wheels for this target and system.
 std::string tested_sentence(const WheelIndex& index, const std::string& gfx, std::string_view system) {
     const std::string_view name = system == "windows" ? "Windows" : "Linux";
     if (index.untested_on(system, gfx))

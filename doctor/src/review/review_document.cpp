@@ -58,7 +58,7 @@ Subject subject_of(std::string_view document, const TargetFinder& finder, const 
     return subject;
 }
 
-/// A document that names no vendor and no GPU may be meant for the GPUs of this host.
+/// Assumes that a document that names no vendor and no GPU is about this host's GPUs.
 void complete(Subject& subject, const Facts& host, const Knowledge& knowledge) {
     if (subject.amd || subject.nvidia || !subject.targets.empty())
         return;

@@ -32,7 +32,7 @@ bool has_gpu_prefix(std::string_view name) noexcept {
                        [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// Settings that software for NVIDIA's GPUs does not read.
+/// Settings that NVIDIA's software ignores.
 bool is_for_amd(std::string_view name) noexcept {
     constexpr std::array<std::string_view, 10> prefixes{"HSA_",    "HIP_",        "HIPBLASLT_", "ROCR_",
                                                         "ROCM_",   "ROCBLAS_",    "MIOPEN_",    "AMD_",

@@ -21,8 +21,8 @@ struct SettingContext {
     bool building = false;                 ///< something is compiled nearby
     bool only_nvidia = false;              ///< the document is about NVIDIA's GPUs and no others
 
-    /// The same for a setting at `at`: if its sentence names GPUs, the setting is for those. A target that
-    /// `value` makes a GPU pretend to be is not a GPU that the setting is for, unless there is no other.
+    /// The same for a setting at `at`: if its sentence names GPUs, the setting is for those. The target that
+    /// an override imitates does not count, unless the sentence names no other.
     SettingContext at_setting(std::string_view text, std::size_t at, std::string_view value) const;
 };
 

@@ -49,7 +49,7 @@ class DistanceCounter {
     std::uint64_t run_ = 0;
 };
 
-/// The length of a bar in seconds that all files state; 0 if one does not, or if they differ.
+/// The bar length in seconds if all files state the same one; otherwise 0.
 std::int64_t stated_bar_length(const std::vector<InputFile>& files);
 
 /// Throws Error (usage) if the bars of two files certainly differ in length, naming both files and lengths.

@@ -2,14 +2,12 @@
 
 #include "compile_line.h"
 #include "cuda_variables.h"
-
-#include <rekindle/foundation/environment.h>
+#include "log.h"
 
 #include <array>
 #include <atomic>
 #include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <pthread.h>
@@ -48,14 +46,9 @@ struct Slot {
     std::atomic<OpenDevice*> open{nullptr};
 };
 
-bool log_wanted(runtime::LogLevel level) {
-    static const bool all = rekindle::switched_on("REKINDLE_LOG");
-    return all || level == runtime::LogLevel::warning || level == runtime::LogLevel::error;
-}
-
 void print_log(runtime::LogLevel level, std::string_view text) {
-    if (log_wanted(level))
-        std::fprintf(stderr, "rvk: %.*s\n", static_cast<int>(text.size()), text.data());
+    if (is_logging() || level == runtime::LogLevel::warning || level == runtime::LogLevel::error)
+        print_line(text);
 }
 
 /// Set by fork() in a child of a process that has the table below.

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory of the host that a device uses where it is.
+/// Host memory that a device accesses directly.
 
 #include "devices.h"
 

@@ -6,10 +6,13 @@
 
 namespace rvk {
 
-void log(std::string_view line) {
-    static const bool wanted = rekindle::switched_on("REKINDLE_LOG");
-    if (wanted)
-        std::fprintf(stderr, "rvk: %.*s\n", static_cast<int>(line.size()), line.data());
+bool is_logging() noexcept {
+    static const bool on = rekindle::switched_on("REKINDLE_LOG");
+    return on;
+}
+
+void print_line(std::string_view line) noexcept {
+    std::fprintf(stderr, "rvk: %.*s\n", static_cast<int>(line.size()), line.data());
 }
 
 } // namespace rvk

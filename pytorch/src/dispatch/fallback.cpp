@@ -1,16 +1,14 @@
 #include "fallback.h"
 
 #include "../device/generator.h"
+#include "../device/log.h"
 #include "../device/operator_scope.h"
 #include "common_device.h"
-
-#include <rekindle/foundation/environment.h>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/CPUFallback.h>
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -93,12 +91,9 @@ void bring_results_back(const c10::OperatorHandle& op, torch::jit::Stack& stack,
 }
 
 void say_once(const std::string& name) {
-    static const bool enabled = rekindle::switched_on("REKINDLE_LOG");
-    if (enabled)
-        std::fprintf(stderr,
-                     "rvk: %s has no kernel for these arguments and runs on the CPU "
-                     "(counted by torch.rvk.fallback_stats())\n",
-                     name.c_str());
+    log_line(
+        name +
+        " has no kernel for these arguments and runs on the CPU (counted by torch.rvk.fallback_stats())");
 }
 
 bool is_view(const c10::FunctionSchema& schema) {

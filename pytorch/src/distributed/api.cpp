@@ -1,5 +1,5 @@
-/// What Python code in torch_rvk/distributed uses of this folder. These are operators and classes of
-/// PyTorch's because the library must not depend on one version of Python:
+/// The interface of this folder for Python code in torch_rvk/distributed. It consists of PyTorch operators
+/// and classes, because the library must not depend on one version of Python:
 ///
 ///   reduce_op(ReduceOp op) -> (int kind, Tensor? factor)
 ///       Reads a reduction: its number in c10d's enumeration, and the factor of a premultiplied sum.
@@ -20,9 +20,10 @@
 ///       The calling thread calls keep_work or fail_work from now on.
 ///   compute_alone() -> ()
 ///       PyTorch's operators are single-threaded on the calling thread from now on.
-///   ranks_are_gone(int[] ranks, str what) -> str; ranks_are_late(int[] ranks, str what, float timeout) ->
-///   str
-///       The sentences of such failures.
+///   ranks_are_gone(int[] ranks, str what) -> str
+///       The sentence for ranks whose connections ended.
+///   ranks_are_late(int[] ranks, str what, float timeout) -> str
+///       The sentence for ranks that did not join in time.
 ///   classes.rvk.Group, classes.rvk.Staging
 ///       group.h, staging.h.
 ///

@@ -105,11 +105,12 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     return work;
 }
 
-/// The mutex must be locked.
+/// The caller holds the mutex.
 void Group::start_thread() {
     if (std::exchange(started_, true))
         return;
-    // It may wait for a peer when the process ends, so it is detached, and keeps the group.
+    // Detached, because it may still be waiting for a peer when the process ends. It owns a reference to the
+    // group.
     std::thread([self = c10::intrusive_ptr<Group>::reclaim_copy(this)] { self->run_jobs(); }).detach();
 }
 
@@ -131,7 +132,7 @@ void Group::run_jobs() {
     finished_.notify_all();
 }
 
-/// None: the group was closed.
+/// Waits for the next job. Empty once the group is closed and all jobs have run.
 std::optional<Group::Job> Group::next_job() {
     std::unique_lock lock(mutex_);
     added_.wait(lock, [this] { return !jobs_.empty() || closed_; });
@@ -164,7 +165,7 @@ void Group::run(const Job& job) noexcept {
     }
 }
 
-/// The sentence is thrown in the threads that wait for the work.
+/// Makes this job and all later ones fail with the sentence, which wait() throws.
 void Group::fail(const Job& job, const std::string& sentence) noexcept {
     {
         const std::scoped_lock lock(mutex_);

@@ -39,34 +39,33 @@ struct Call {
     std::string what;   ///< its description in error messages; equal on all ranks
     double timeout = 0; ///< seconds, from when the operation starts
     DeviceIndex device = 0;
-    /// all_reduce, reduce, broadcast: each is overwritten, and inputs is empty. Several gathers or scatters
-    /// of reductions may be one call: input i (all_gather) belongs to outputs i·size to (i + 1)·size - 1, and
-    /// output i (reduce_scatter) to the inputs.
+    /// all_reduce, reduce and broadcast overwrite each output; inputs is empty. One call may hold several
+    /// all_gathers or reduce_scatters: input i of an all_gather goes to outputs i·size to (i + 1)·size - 1,
+    /// and output i of a reduce_scatter comes from the inputs with those numbers.
     std::vector<at::Tensor> outputs, inputs;
     int root = -1; ///< of reduce, broadcast, gather, scatter
     Reduction reduction;
 };
 
-/// A call queues the operation and returns at once. The operation starts after the work that was on the
-/// caller's current stream at that time. Work that waits for it is held back until the thread has queued its
-/// last copies. So the host runs ahead of the collectives, by at most 64. After a failure all calls fail with
-/// the same sentence. Thread-safe.
+/// start() queues an operation and returns at once. The operation runs after the work that is on the caller's
+/// current stream at that moment. Work that waits for the operation is held back on the host until the thread
+/// has queued the operation's last copy. So the host can run up to 64 collectives ahead. After a failure, all
+/// calls fail with the same sentence. Thread-safe.
 class Group : public torch::CustomClassHolder {
   public:
-    /// number: with which the operators below identify the group. ranks: its ranks' numbers in the default
-    /// group.
+    /// number: identifies the group in calls of Python code (python_calls.h). ranks: the global rank of each
+    /// rank of the group.
     Group(std::int64_t number, int rank, std::vector<std::int64_t> ranks);
 
     /// Throws DistBackendError if an earlier operation has failed.
     c10::intrusive_ptr<c10d::Work> start(Call call);
 
-    /// Chooses the transport, before the first operation. The operator rvk::connect_group calls one of them
-    /// on the group's thread.
+    /// Python calls one of these from rvk::connect_group, on the group's thread, before the first operation.
     void use_one_host(std::vector<Descriptor> peers, std::vector<at::Tensor> memories);
     void use_several_hosts();
 
-    /// Ends the thread after the operations that are queued, and waits for that, at most `timeout` seconds.
-    /// Later calls of start() throw. May be called again.
+    /// Lets the thread end after the queued operations, and waits for it for at most `timeout` seconds.
+    /// start() throws from then on. May be called again.
     void close(double timeout);
 
   private:
@@ -90,7 +89,7 @@ class Group : public torch::CustomClassHolder {
     const int rank_;
     const std::vector<std::int64_t> ranks_;
 
-    // Of the group's thread.
+    // Only the group's thread uses these.
     std::unique_ptr<Transport> transport_;
     std::map<DeviceIndex, c10::intrusive_ptr<Staging>> staging_;
 

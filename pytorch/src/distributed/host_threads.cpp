@@ -38,7 +38,8 @@ int thread_count() {
     return count;
 }
 
-/// One thread fewer than thread_count(), because the caller computes too. Lives as long as the process.
+/// Has one thread fewer than thread_count(), because the calling thread works, too. Lives as long as the
+/// process.
 class Pool {
   public:
     static Pool& instance() {
@@ -84,7 +85,7 @@ void compute_alone() {
     static std::mutex mutex;
     const std::scoped_lock lock(mutex);
     const int count = at::get_num_threads();
-    at::set_num_threads(1); // of this thread, and the default of new threads, so restore that
+    at::set_num_threads(1); // also changes the default for new threads, which the next line restores
     std::thread([count] { at::set_num_threads(count); }).join();
 }
 
@@ -100,7 +101,7 @@ void in_parts(std::int64_t count, std::size_t element_bytes,
             [&run, begin = begin_of(part), end = begin_of(part + 1)] { run(begin, end); }));
     const auto await_all = [&others] {
         for (const std::future<void>& each : others)
-            each.wait(); // they use the caller's objects
+            each.wait(); // the other parts refer to the caller's variables
     };
     try {
         run(0, begin_of(1));

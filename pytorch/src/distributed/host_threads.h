@@ -12,7 +12,7 @@
 
 namespace rvk::distributed {
 
-/// Makes PyTorch's operators single-threaded when the calling thread calls them.
+/// Makes PyTorch's operators single-threaded on the calling thread.
 void compute_alone();
 
 /// Divides a range of `count` elements, of element_bytes each, into parts and calls run(begin, end) for each,

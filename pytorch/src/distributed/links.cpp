@@ -20,12 +20,12 @@ constexpr char round_message = 'r', failure_message = 'f';
 constexpr std::size_t longest_message = 4096;
 constexpr int patience_to_say_goodbye = 100; // milliseconds
 
-/// Whether the socket became ready before the deadline.
+/// Waits for the socket. Returns whether it became ready before the deadline.
 bool await(int socket, short events, Clock::time_point end) {
     for (;;) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
-        pollfd wanted{socket, events, 0};
-        const int ready = ::poll(&wanted, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
+        pollfd polled{socket, events, 0};
+        const int ready = ::poll(&polled, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
         if (ready > 0)
             return true;
         if (ready == 0 && Clock::now() >= end)
@@ -40,7 +40,7 @@ ssize_t send_bytes(int socket, const std::string& message) {
                   MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// Empty: the connection has ended.
+/// Receives a message. Empty if the connection has ended.
 std::string receive_bytes(int socket) {
     std::array<char, longest_message> buffer;
     ssize_t bytes = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);

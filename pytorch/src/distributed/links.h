@@ -21,8 +21,8 @@
 namespace rvk::distributed {
 
 constexpr std::int64_t slots = 4;
-/// How many rounds a rank may fill ahead, including the current one, and of how many rounds it may still be
-/// reading slots.
+/// A rank may have filled the slots of this many rounds that are not over, and may still be reading the slots
+/// of this many earlier ones.
 constexpr std::size_t rounds_ahead = slots / 2;
 /// Bytes of each rank's shared memory.
 constexpr std::int64_t shared_bytes = slots * largest_piece;
@@ -60,7 +60,7 @@ class Links {
     int size() const noexcept { return static_cast<int>(peers_.size()); }
     std::span<const at::Tensor> memories() const noexcept { return memories_; }
 
-    /// Where the slot of this round, or of the round that is `ahead` of it, begins in each rank's memory, in
+    /// Where the slot of this round, or of the round `ahead` rounds later, begins in each rank's memory, in
     /// bytes.
     std::int64_t slot(std::size_t ahead = 0) const noexcept;
 

@@ -2,6 +2,8 @@
 
 #include "failures.h"
 
+#include <rekindle/kernels/ceil_div.h>
+
 #include <ATen/ops/tensor.h>
 #include <algorithm>
 #include <c10/util/Exception.h>
@@ -11,32 +13,30 @@ namespace rvk::distributed {
 
 namespace {
 
-/// Every rank reduces tensors of at most this many bytes completely.
+using kernels::ceil_div;
+
+/// Tensors of at most this many bytes are reduced by every rank as a whole; larger ones are divided among the
+/// ranks.
 constexpr std::int64_t small_tensor = 64 << 10;
 /// Tensors of at most this many bytes travel in one piece: a round costs as much time as the copy of such a
 /// piece.
 constexpr std::int64_t smallest_piece = 2 << 20;
-/// In how many pieces larger tensors travel at least, so that the copies in both directions overlap.
+/// Larger tensors travel in at least this many pieces, so that copies in both directions overlap.
 constexpr std::int64_t fewest_pieces = 4;
-/// Sizes of pieces are multiples of this many bytes, so that no element and no cache line is divided.
+/// Piece sizes are multiples of this many bytes, so that pieces divide no element and no cache line.
 constexpr std::int64_t piece_alignment = 64 << 10;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
 
 std::int64_t bytes_of(const at::Tensor& tensor) {
     return static_cast<std::int64_t>(tensor.nbytes());
 }
 
-/// The bytes of a piece of tensors that have so many bytes in total. All ranks must compute it from the same
-/// number.
+/// The size of a piece for tensors with this many bytes in total. All ranks must pass the same number.
 std::int64_t piece_bytes(std::int64_t bytes) {
     const std::int64_t divided = ceil_div(ceil_div(bytes, fewest_pieces), piece_alignment) * piece_alignment;
     return std::clamp(divided, smallest_piece, largest_piece);
 }
 
-/// A flat tensor as pieces of at most `bytes` bytes each.
+/// Divides a flat tensor into pieces of at most `bytes` bytes.
 class Pieces {
   public:
     Pieces(at::Tensor tensor, std::int64_t bytes)
@@ -164,7 +164,8 @@ void OneHost::reduce_on(const Operation& operation, Staging& staging, const at::
     });
 }
 
-/// Reduces what all ranks have in their slots, offset_of(rank) bytes from the start. `own` is this rank's.
+/// Reduces what all ranks have in their slots, offset_of(rank) bytes from the start, into `out`. `own` is
+/// what this rank posted.
 void OneHost::combine(const at::Tensor& own, const std::function<std::int64_t(int)>& offset_of,
                       const Reduction& reduction, const at::Tensor& out) {
     std::vector<at::Tensor> parts;
@@ -280,7 +281,7 @@ void OneHost::scatter(const Operation& operation, Staging& staging, const at::Te
 
 void OneHost::reduce_scatter(const Operation& operation, Staging& staging, const at::Tensor& output,
                              Tensors inputs, const Reduction& reduction) {
-    // Each rank posts what the others need, in their order.
+    // Each rank posts the inputs of all other ranks, in the order of the ranks.
     const std::int64_t others = std::max(size_ - 1, 1);
     const std::int64_t bytes = piece_bytes(most_bytes(inputs) * others) / others;
     const std::vector<Pieces> sent = pieces_of(inputs, bytes);
@@ -309,8 +310,8 @@ void OneHost::reduce_scatter(const Operation& operation, Staging& staging, const
     });
 }
 
-/// Only the sender and the receiver know a size, so all sizes are exchanged: result[r][q] is what r sends to
-/// q.
+/// A rank knows only the sizes that it sends and receives, so the ranks exchange all sizes: rank r sends
+/// result[r][q] elements to rank q.
 std::vector<std::vector<std::int64_t>> OneHost::exchange_sizes(const Operation& operation, Staging& staging,
                                                                Tensors inputs) {
     std::vector<std::int64_t> own;

@@ -38,10 +38,11 @@ class OneHost final : public Transport {
     /// What this rank puts into its slot in a round.
     struct Post {
         std::vector<at::Tensor> tensors;
-        std::optional<std::int64_t> after; ///< the round that computes the tensors; none: they exist already
+        /// The round that computes the tensors; empty if they exist already.
+        std::optional<std::int64_t> after;
     };
-    using Posts = std::vector<std::optional<Post>>;    ///< none: this rank fills no slot in that round
-    using Consume = std::function<void(std::int64_t)>; ///< gets the number of the round
+    using Posts = std::vector<std::optional<Post>>; ///< an empty post: this rank fills no slot in that round
+    using Consume = std::function<void(std::int64_t)>; ///< its argument is the number of the round
 
     /// Runs a round for each post. Calls consume when all ranks have filled their slots; it queues work that
     /// reads them.
@@ -59,7 +60,7 @@ class OneHost final : public Transport {
                              const Reduction& reduction);
     void reduce_part(const at::Tensor& piece, const Reduction& reduction);
     void gather_parts(const at::Tensor& piece);
-    /// This rank's, or another rank's, part of a piece: its first element.
+    /// The first element of the part of a piece that a rank reduces.
     std::int64_t part_begin(const at::Tensor& piece, int rank) const;
     at::Tensor part_of(const at::Tensor& piece, int rank) const;
     void combine(const at::Tensor& own, const std::function<std::int64_t(int rank)>& offset_of,
@@ -73,8 +74,8 @@ class OneHost final : public Transport {
     const std::unique_ptr<Links> links_;
     const int rank_, size_;
     std::map<DeviceIndex, std::unique_ptr<SharedMemory>> memories_;
-    SharedMemory* memory_ = nullptr; ///< of the operation that runs
-    std::deque<Wait> reads_;         ///< of the latest rounds
+    SharedMemory* memory_ = nullptr; ///< that the running operation uses
+    std::deque<Wait> reads_;         ///< each waits for the reads of one of the latest rounds
 };
 
 } // namespace rvk::distributed

@@ -64,7 +64,7 @@ bool PromisedWork::has_outcome() const {
     const std::scoped_lock lock(mutex_);
     return ended_;
 }
-/// 0: without limit. Returns whether there is an outcome.
+/// timeout: 0 waits without a limit. Returns whether there is an outcome.
 bool PromisedWork::await_outcome(std::chrono::milliseconds timeout) {
     const WithoutPythonLock unlocked;
     std::unique_lock lock(mutex_);

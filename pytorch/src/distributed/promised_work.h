@@ -36,7 +36,7 @@ class PromisedWork final : public c10d::Work {
 
     /// The operation is queued on the calling thread's current stream.
     void keep();
-    /// The operation has failed; what waits for it goes on, with tensors whose values are unknown.
+    /// The operation has failed. Work that waits for it runs, with unknown values in the operation's tensors.
     void fail(const std::string& message);
     /// Waits until the work is kept or has failed. Throws its error.
     void await();

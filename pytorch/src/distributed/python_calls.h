@@ -1,13 +1,12 @@
 #pragma once
-/// Calls of Python code in torch_rvk/distributed. The code is registered as operators, because the library
-/// must not depend on one version of Python:
+/// Calls Python code in torch_rvk/distributed. Python registers the functions as operators, because the
+/// library must not depend on one version of Python:
 ///
 ///   connect_group(int group, float timeout) -> str
-///   collective_between_hosts(int group, str collective, str what, float timeout, Staging staging, Tensor[]
-///   outputs,
-///                            Tensor[] inputs, int root, int reduction, float factor) -> str
+///   collective_between_hosts(int group, str collective, str what, float timeout, Staging staging,
+///       Tensor[] outputs, Tensor[] inputs, int root, int reduction, float factor) -> str
 ///
-/// They return the sentence of a failure, or an empty string.
+/// Both return an empty string, or the sentence that describes a failure.
 
 #include "transport.h"
 

@@ -15,8 +15,8 @@ struct Reduction {
     double factor = 1; ///< of a premultiplied sum
 
     /// Reduces `parts`, one flat tensor for each rank, into `out`. All have the same device, size and dtype,
-    /// one that reductions.py has checked. Accumulates 16-bit dtypes in float32. On the CPU, large tensors
-    /// take several threads.
+    /// and reductions.py has checked that the reduction suits the dtype. Accumulates 16-bit dtypes in
+    /// float32. On the CPU, large tensors take several threads.
     void combine(std::span<const at::Tensor> parts, const at::Tensor& out) const;
 };
 

@@ -75,7 +75,7 @@ Wait after(c10::Stream stream) {
     return [event = rvk::stream(stream).record()] { event.wait(); };
 }
 
-/// Makes the work that is queued later on `stream` wait for what is on `other` now.
+/// Makes later work on `stream` wait for the work that is on `other` now.
 void follow(c10::Stream stream, c10::Stream other) {
     rvk::stream(stream).wait(rvk::stream(other).record());
 }
@@ -139,7 +139,8 @@ class Copied final : public Imported {
     at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) override {
         at::Tensor own;
         {
-            const c10::StreamGuard in_its_order(fetching_); // the memory's former users are on this stream
+            // So that the allocator takes memory that this stream used before.
+            const c10::StreamGuard guard(fetching_);
             own = at::empty_like(like);
         }
         copy_to(own, rank, begin);
@@ -163,7 +164,7 @@ Ways ways_of(std::span<const at::Tensor> memories, Staging& staging) {
         for (const at::Tensor& memory : memories)
             views.push_back(import_host_memory(memory, staging.device()));
     } catch (const runtime::Unsupported& problem) {
-        log(problem.what());
+        log_line(problem.what());
         return ways;
     }
     const c10::Stream writing = next_copy_stream(staging.device()),
@@ -229,7 +230,7 @@ std::unique_ptr<SharedMemory> fastest_shared_memory(std::span<const at::Tensor> 
         std::ranges::min_element(seconds, {}, [](const auto& each) { return each.second; })->first;
     if (best == "imported" && seconds["copied"] < kernels_must_gain * seconds["imported"])
         best = "copied";
-    log(device + " uses shared memory through " + description_of(best) + " (" + rates.str() + ")");
+    log_line(device + " uses shared memory through " + description_of(best) + " (" + rates.str() + ")");
     if (best != "staged")
         staging.release_buffers();
     return std::move(ways[best]);

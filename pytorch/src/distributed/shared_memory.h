@@ -15,7 +15,7 @@
 
 namespace rvk::distributed {
 
-/// Waits until the device has finished something.
+/// A function that waits for work of the device.
 using Wait = std::function<void()>;
 
 /// Uses the shared memory from one device. `begin` is an offset in a rank's memory, in bytes; tensors are
@@ -24,7 +24,7 @@ class SharedMemory {
   public:
     virtual ~SharedMemory() = default;
 
-    /// Makes later writes and copies wait for the work that is on the staging's stream when this is called.
+    /// Makes later writes and copies wait for the work that is on the staging's stream now.
     virtual void wait_for_results() = 0;
     /// Starts to copy tensors to consecutive addresses. The result waits until they are there.
     virtual Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) = 0;

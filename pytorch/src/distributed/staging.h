@@ -16,8 +16,8 @@ namespace rvk::distributed {
 /// comes soon.
 constexpr std::int64_t largest_piece = 16 << 20;
 
-/// The buffers and the stream of one device, for one thread at a time. Flat tensors have at most
-/// largest_piece bytes. The stream must be the current one when a method is called.
+/// The pinned buffers and the stream of one device, for one thread at a time. Tensors are flat and have at
+/// most largest_piece bytes. The stream must be the calling thread's current one.
 class Staging : public torch::CustomClassHolder {
   public:
     explicit Staging(DeviceIndex device);
@@ -41,7 +41,7 @@ class Staging : public torch::CustomClassHolder {
     void release_buffers();
 
   private:
-    /// Pinned memory that can be reused when the last copy from or to it has finished.
+    /// Pinned memory, reusable once the last copy from or to it has finished.
     struct Buffer {
         at::Tensor bytes;
         runtime::Event copied;

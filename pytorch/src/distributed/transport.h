@@ -12,10 +12,10 @@ namespace rvk::distributed {
 
 using Tensors = std::span<const at::Tensor>;
 
-/// The collective operations of one rank. All tensors are flat and on the device of the staging, whose stream
-/// is the current one; the operations queue their work on it, and return when its last part is queued.
-/// outputs[r] is for what rank r sends, inputs[r] is what rank r gets. All throw PeerFailed and c10::Error.
-/// For one thread.
+/// The collective operations of one rank. All tensors are flat and on the staging's device, and the staging's
+/// stream is the current one. An operation queues its work there and returns when the last of it is queued.
+/// outputs[r] receives what rank r sends; inputs[r] goes to rank r. All operations throw PeerFailed and
+/// c10::Error. For one thread.
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -23,7 +23,7 @@ class Transport {
     virtual void barrier(const Operation& operation, Staging& staging) = 0;
     virtual void all_reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
                             const Reduction& reduction) = 0;
-    /// On the other ranks than the root, the values are unspecified afterwards.
+    /// Afterwards the values are unspecified on all ranks but the root.
     virtual void reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
                         const Reduction& reduction, int root) = 0;
     virtual void broadcast(const Operation& operation, Staging& staging, const at::Tensor& tensor,
@@ -31,7 +31,7 @@ class Transport {
     /// The sizes of the ranks' tensors may differ; outputs[r] has the size of rank r's.
     virtual void all_gather(const Operation& operation, Staging& staging, Tensors outputs,
                             const at::Tensor& tensor) = 0;
-    /// outputs is empty on the other ranks than the root, and so is inputs of scatter().
+    /// Only the root has outputs in gather() and inputs in scatter(); they are empty on the other ranks.
     virtual void gather(const Operation& operation, Staging& staging, Tensors outputs,
                         const at::Tensor& tensor, int root) = 0;
     virtual void scatter(const Operation& operation, Staging& staging, const at::Tensor& output,

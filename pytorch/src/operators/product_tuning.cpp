@@ -1,5 +1,7 @@
 #include "product_tuning.h"
 
+#include "../device/log.h"
+
 #include <rekindle/foundation/environment.h>
 #include <rekindle/runtime/tuning.h>
 
@@ -7,9 +9,10 @@
 #include <ATen/ops/empty_like.h>
 #include <c10/util/Exception.h>
 #include <cmath>
-#include <cstdio>
+#include <iomanip>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <unordered_map>
 
 namespace rvk {
@@ -103,12 +106,13 @@ class Tuner {
                             " in tiles ", candidates[i].name,
                             " is wrong; it is not used there. Please report this.");
         store_.keep(key, candidates[choice.index].name);
-        static const bool logs = rekindle::switched_on("REKINDLE_LOG");
-        if (logs) {
-            std::fprintf(stderr, "rvk: tuned %s: %s;", key.c_str(), candidates[choice.index].name.c_str());
+        if (is_logging()) {
+            std::ostringstream line;
+            line << std::fixed << std::setprecision(1) << "tuned " << key << ": "
+                 << candidates[choice.index].name << ';';
             for (std::size_t i = 0; i < candidates.size(); ++i)
-                std::fprintf(stderr, " %s %.1f us", candidates[i].name.c_str(), 1e6 * choice.seconds[i]);
-            std::fprintf(stderr, "\n");
+                line << ' ' << candidates[i].name << ' ' << 1e6 * choice.seconds[i] << " us";
+            print_line(line.str());
         }
         return choice.index;
     }

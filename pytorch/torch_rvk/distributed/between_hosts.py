@@ -67,7 +67,7 @@ class BetweenHosts:
         self.rank, self.size = rank, size
 
     def run(self, collective, operation, staging, outputs, inputs, root, reduction):
-        """Runs the collective with that name on what C++ passes for it: see Call in pytorch/src/distributed/group.h."""
+        """Runs the collective with that name. Call in pytorch/src/distributed/group.h describes the tensors."""
         arguments = {
             "barrier": (),
             "all_reduce": (*outputs, reduction),

@@ -1,5 +1,5 @@
 #pragma once
-/// The parts of a backtest's figures that one account and the sum of several share.
+/// Computes the figures that a single account and the sum of several accounts have in common.
 
 #include <rekindle/research/performance.h>
 

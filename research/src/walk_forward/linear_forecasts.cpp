@@ -7,7 +7,7 @@ namespace rekindle::research {
 
 std::vector<double> linear_forecasts(const ForecastRows& rows, const Fold& fold, const FoldRows& fold_rows,
                                      const FoldBlock& block) {
-    // Returns of several instruments are learned in their own scale, as the network learns them.
+    // The baselines learn each instrument's returns in its own scale, as the network does.
     const bool several = !rows.instruments.empty();
     std::vector<float> targets;
     for (const RowRange& range : fold.train)

@@ -77,7 +77,7 @@ TEST(PlanOfWheels, CompanionsOfTheEnvironmentAreInstalledInVersionsThatGoTogethe
         << native;
 }
 
-/// A posted host with Windows and this GPU, or a GeForce where `gfx` is empty.
+/// Facts of a Windows host with this GPU, or with a GeForce if `gfx` is empty.
 Facts windows_host(const std::string& gfx) {
     Facts facts;
     facts.origin = "a posted case";

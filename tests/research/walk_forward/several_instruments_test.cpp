@@ -205,7 +205,7 @@ TEST_F(SeveralWalkForwardTest, ResumesAFinishedJobAndOpensTheFinalPart) {
 }
 
 TEST_F(SeveralWalkForwardTest, CountsTheEmbargoPerInstrument) {
-    // Two instruments with rows at the same times; each target ends with the next time.
+    // Two instruments with rows at the same times; each target is known at the next time.
     std::vector<std::int64_t> known, ends;
     std::vector<std::uint16_t> instrument;
     for (std::int64_t time = 0; time < 20; ++time)

@@ -119,7 +119,7 @@ TEST(Svg, BreaksLinesAtGaps) {
     EXPECT_EQ(all(render_svg(chart, 400, 300), R"(class="l (c-s1) w2")").size(), 2U);
 }
 
-/// The vertical position of the label of a rule at 0, when the series stays at this value on the right.
+/// The label's vertical position for a rule at 0 if the series has this value at the right edge.
 double label_of_zero(double series_at_right) {
     Chart chart = two_points();
     chart.y = {.minimum = -1, .maximum = 1};

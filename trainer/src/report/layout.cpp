@@ -250,8 +250,8 @@ class Layout {
         return false;
     }
 
-    /// Where the label of a horizontal rule ends: above or below the rule, at the right or the left, at the
-    /// first place that no series crosses; otherwise above at the right.
+    /// The point where the label of a horizontal rule ends. Takes the first place that no series crosses: at
+    /// the right above or below the rule, then at the left. If all are crossed, the first is used.
     Point place_of_label(double y, double width) const {
         constexpr double above = -6, below = 16, ascent = 11, descent = 3, margin = 2;
         const bool room_above = y - top_ >= 14, room_below = bottom_ - y >= 18;

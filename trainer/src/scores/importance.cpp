@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t permutations = 5;
 constexpr std::size_t most_rows = 1024, fewest_rows = 128;
-/// Multiply-adds of all predictions, about a second of one core. Large networks use fewer rows.
+/// A budget in multiply-adds, about a second on one core; large networks use fewer rows to stay within it.
 constexpr double most_work = 2e10;
 
 std::size_t rows_within_budget(const mlp::Engine& engine, std::size_t groups) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Tables in files of any format that bars are read from, as text.
+/// Reads tables from files in any format that bars can have, as text.
 
 #include <filesystem>
 #include <string>

@@ -43,7 +43,7 @@ struct ForecastRows {
 ForecastRows label_rows(const trainer::TrainConfig& config, std::span<const trainer::MarketData> markets,
                         ThreadPool& pool, trainer::ProgressSink& progress, const Workspace& workspace = {});
 
-/// What a fold's training rows say about one instrument.
+/// Statistics of one instrument's training rows in a fold.
 struct FoldInstrument {
     /// Fitted on the training rows of the instrument or, with ScaleBy::all, of all instruments.
     market::Scaler scaler;
@@ -52,13 +52,13 @@ struct FoldInstrument {
     double share_up = 0;            ///< share of rises among its training targets that are not flat
 };
 
-/// The statistics of a fold's training rows, and where its rows are in a FoldBlock.
+/// The statistics of a fold's training rows, and the ranges of its rows in a FoldBlock.
 struct FoldRows {
     std::vector<FoldInstrument> instruments; ///< as ForecastRows::instruments, but at least one
     RowRange train, test; ///< rows of FoldBlock::samples(), in the order of Fold::train and test
     RowRange sample;      ///< evenly spaced training rows, at most trainer::error_rows
 
-    /// Of the row of this index among all rows.
+    /// For the row with this index among all rows.
     const FoldInstrument& of(const ForecastRows& rows, std::size_t row) const {
         return instruments[rows.matrix.instrument_of(row)];
     }

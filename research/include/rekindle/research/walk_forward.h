@@ -65,7 +65,7 @@ struct BlockForecasts {
     };
     std::vector<Reference> references; ///< as FoldRows::instruments
 
-    /// Of the row of this index among all rows.
+    /// For the row with this index among all rows.
     const Reference& reference(const ForecastRows& all, std::size_t row) const {
         return references[all.matrix.instrument_of(row)];
     }

@@ -47,7 +47,7 @@ double spread_of(std::span<const std::vector<Forecast>> networks, std::size_t ro
 inline constexpr std::size_t error_rows = 16'384;
 /// Root mean square of outcome - prediction over those rows, in the unit of the target.
 double training_error(const mlp::Engine& engine, const Dataset& set);
-/// The same for the rows of each of several instruments; over all of them for one that has none. Empty for
+/// The same for each of several instruments, over its own rows or, if it has none, over all rows. Empty for
 /// one instrument.
 std::vector<double> instrument_errors(const mlp::Engine& engine, const Dataset& set);
 /// The record of a network that was trained on the set with this seed.

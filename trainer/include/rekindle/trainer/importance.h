@@ -19,18 +19,18 @@ struct InputGroups {
     std::vector<std::vector<std::size_t>> columns; ///< one list per name
 };
 
-/// The groups of the feature table, and "instrument" for the inputs that tell the instrument. If all columns
-/// belong to one group, each column forms its own.
+/// The groups of the feature table, and "instrument" for the one-hot inputs of the instrument. If all columns
+/// belong to one group, each column is a group of its own.
 InputGroups input_groups(std::span<const std::string> columns);
 
 /// How much the loss grows without the information in a group.
 struct Importance {
     std::string group;
     double loss_increase = 0;       ///< relative to the loss: the median
-    double lowest = 0, highest = 0; ///< over what was repeated: folds or permutations
+    double lowest = 0, highest = 0; ///< over the folds or permutations
 };
 
-/// An epoch number that no training reaches. Its row order permutes rows for importance.
+/// An epoch number that no training reaches, so its row order is free for permuting rows.
 inline constexpr std::int64_t importance_epoch = 0xFFFF'FFFF;
 
 /// The mean loss of a network's outputs in its own unit, given its targets. Uses only the mean of a Gaussian,
@@ -42,8 +42,8 @@ double mean_output_loss(const mlp::LossSpec& loss, std::span<const float> output
 /// Sorts by loss_increase, the largest first.
 void sort_by_increase(std::vector<Importance>& importance);
 
-/// Of a trained network on the validation rows: the median over 5 permutations, which the seed chooses, of at
-/// most 1,024 evenly spaced rows; of large networks, 128 or more, so that this takes about a second.
+/// For a trained network: the median over 5 permutations, which the seed chooses, of at most 1,024 evenly
+/// spaced validation rows. Large networks use fewer, but at least 128, so that this takes about a second.
 std::vector<Importance> validation_importance(const Dataset& set, const mlp::Engine& engine,
                                               std::uint64_t seed);
 

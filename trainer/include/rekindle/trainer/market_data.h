@@ -36,7 +36,7 @@ struct MarketData {
     market::SessionPlan plan; ///< the latest data_fraction of the sessions; all complete, see LastSession
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
     std::string instrument = {}; ///< with --several-instruments, the instrument's name; otherwise ""
-    /// Its instrument in the list of instruments, whose hours it has; "" if there is none.
+    /// The entry of the list of instruments whose hours it has; "" if there is none.
     std::string symbol = {};
 };
 
