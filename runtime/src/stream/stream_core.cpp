@@ -321,8 +321,12 @@ void StreamCore::set_aside() {
 void StreamCore::separate() {
     if (collecting_) {
         emit_group(open(), group_);
-        if (device_->test_mode().guard_pages && open_ && !open_->empty())
-            execute(std::exchange(open_, nullptr));
+        if (device_->test_mode().guard_pages && open_ && !open_->empty()) {
+            if (waiting_.empty() && open_->can_submit())
+                execute(std::exchange(open_, nullptr));
+            else
+                set_aside();
+        }
         open().record(Barrier{}, {});
     } else if (group_.empty()) {
         open().record(Barrier{}, {});

@@ -179,8 +179,11 @@ void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
     }
     // Also after a failure in the middle: the memory must not be reused before the pieces in flight are done.
     const auto join = [&] {
-        lane->flush();
-        core_->wait_for(lane, lane->queued());
+        // Read once: other threads upload through the lane, too, and what they have not submitted must not
+        // hold this stream back.
+        const std::uint64_t uploaded = lane->queued();
+        lane->flush_to(uploaded);
+        core_->wait_for(lane, uploaded);
     };
     try {
         upload_on(*lane, to, from);

@@ -80,7 +80,7 @@ TEST_F(StreamThreadsTest, UploadsOfAllThreads) {
     std::array<std::atomic<bool>, threads> right{};
     together([&](std::uint32_t t) {
         bool all = true;
-        for (std::uint32_t i = 0; i < 6; ++i) {
+        for (std::uint32_t i = 0; i < 24; ++i) {
             const Words fresh = numbered(t % 2 == 0 ? 9000 : 900, 1000 * t + i);
             all = all && contents(*s, memory(*s, fresh)) == fresh;
         }
