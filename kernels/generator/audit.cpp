@@ -65,10 +65,7 @@ Case parse_case(std::string_view kernel, std::string_view name, std::string_view
     Case result{std::string(kernel), std::string(name), {}, {}};
     std::istringstream words{std::string(values)};
     for (std::string word; words >> word;)
-        if (const Features feature = feature_named(word); !feature.empty())
-            result.needs = result.needs | feature;
-        else
-            result.constants.push_back(parse_value(word, kernel, scope));
+        result.constants.push_back(parse_value(word, kernel, scope));
     return result;
 }
 

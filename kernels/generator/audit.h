@@ -14,7 +14,7 @@ namespace rekindle::kernels::generator {
 struct Case {
     std::string kernel, name;
     std::vector<std::pair<std::string, std::uint32_t>> constants;
-    Features needs; ///< beyond the kernel's
+    Features needs; ///< beyond the kernel's, for shared memory; checked_family() sets it
 };
 
 /// The scope in which an audit file is read: a family compiled for one dtype. The views outlive it.
@@ -27,11 +27,10 @@ struct AuditScope {
 };
 
 /// Reads lines "kernel, kernel … | case | constant=value constant=value …": a case of each of the kernels.
-/// Names of features (shared_48k) may appear among the constants: the case needs them beyond what the kernels
-/// need. A value is a number, or a name if the constant has an enumeration (values.h); `own` is the dtype
+/// A value is a number, or a name if the constant has an enumeration (values.h); `own` is the dtype
 /// that the family computes in.
 /// '#' begins a comment line, empty lines are skipped. Throws Refused with the line's number for a malformed
-/// line, an unknown kernel, constant, name or feature, and a case that appears twice.
+/// line, an unknown kernel, constant or name, and a case that appears twice.
 std::vector<Case> parse_audit(std::string_view text, const AuditScope& scope);
 
 /// The same from a file. A family without constants needs no file: each of its kernels then has one case

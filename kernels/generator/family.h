@@ -1,10 +1,11 @@
 #pragma once
-/// One family after its checks: slangc's output, its registry entries and its audit cases.
+/// One family, compiled for one dtype, after its checks: slangc's output, its entries in the table and its
+/// audit cases.
 
 #include "audit.h"
 #include "module.h"
 #include "reflection.h"
-#include "registry.h"
+#include "table.h"
 
 #include <map>
 #include <span>
@@ -14,23 +15,25 @@
 namespace rekindle::kernels::generator {
 
 struct Family {
-    std::string name;
-    Words module; ///< stripped
+    std::string name; ///< of the module: "softmax_float64"
+    Words module;     ///< stripped
     Reflection reflection;
     std::map<std::uint32_t, std::uint32_t> initial_values; ///< of the constants that the code uses, by id
-    std::vector<RegistryEntry> entries;                    ///< in the registry's order
+    std::vector<TableEntry> entries;                       ///< in the table's order, with all that they need
     std::vector<Case> cases;
 };
 
-/// Names of a family's kernels in the registry.
-std::vector<std::string_view> kernel_names(std::span<const RegistryEntry> entries);
+/// Names of a module's kernels.
+std::vector<std::string_view> kernel_names(std::span<const TableEntry> entries);
 
-/// Assembles and checks a family. Throws Refused
+/// Assembles and checks a family, and adds to each entry and case the features that the module's code and its
+/// shared memory need. Throws Refused
 ///  - on OpCopyLogical, naming the functions: Mesa 22.3 fails or crashes on it;
-///  - when the module needs a feature that an entry's `needs` does not name: a driver may reject the whole
-///  module;
-///  - when the module's entry points, their threads and the registry differ.
-Family checked_family(std::string name, const Words& module, Reflection reflection,
-                      std::vector<RegistryEntry> entries, std::vector<Case> cases);
+///  - when the module needs a feature other than 8-bit and 16-bit loads and stores that the table does not
+///  name for the family, because a driver may reject the whole module, and when the table names one that the
+///  module does not need;
+///  - when a kernel needs more than 64 KiB of shared memory;
+///  - when the module's entry points, their threads and the table differ.
+Family checked_family(TableModule table, const Words& module, Reflection reflection, std::vector<Case> cases);
 
 } // namespace rekindle::kernels::generator

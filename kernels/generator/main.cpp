@@ -1,55 +1,48 @@
-/// Usage: rekindle_kernel_generator COMPILED AUDIT OUTPUT SLANG_VERSION FAMILY…
+/// Usage: rekindle_kernel_generator entries TABLE FOLDER
+///        rekindle_kernel_generator index TABLE COMPILED AUDIT OUTPUT SLANG_VERSION
 ///
-/// COMPILED holds slangc's <family>.spv and <family>.json, AUDIT the <family>.txt of families with
-/// specialization constants. Writes into OUTPUT include/rekindle/kernels/{families/<family>,launchers}.h,
-/// table.cpp, modules.S and the stripped <family>.spv. Exit status 1: a family was rejected; standard error
-/// gives the reason.
+/// TABLE is kernels/kernels.json. `entries` writes FOLDER/<module>.slang, the files that slangc compiles.
+/// `index` reads what slangc made of them: COMPILED holds <module>.spv and <module>.json, AUDIT the
+/// <family>.txt of families with specialization constants. It writes into OUTPUT
+/// include/rekindle/kernels/{families/<module>,launchers}.h, table.cpp, modules.S and the stripped
+/// <module>.spv. Exit status 1: the table or a family was rejected; standard error gives the reason.
 
 #include "writer.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
-#include <set>
+#include <string_view>
 
 namespace rekindle::kernels::generator {
 namespace {
 
 namespace fs = std::filesystem;
 
-Family load_family(const std::string& name, const fs::path& compiled, const fs::path& audit) {
-    std::vector<RegistryEntry> entries;
-    for (const RegistryEntry& entry : registry())
-        if (entry.family == name)
-            entries.push_back(entry);
-    if (entries.empty())
-        throw Refused("the registry has no kernel of this family");
-    Reflection reflection = read_reflection(compiled / (name + ".json"));
-    const std::string_view base = entries.front().base;
-    AuditScope scope{base, entries.front().dtype, kernel_names(entries), {}, reflection.constants};
-    for (const RegistryEntry& entry : registry())
-        if (entry.base == base && entry.family != name)
-            scope.other_kernels.push_back(entry.name);
-    std::vector<Case> cases = read_audit(audit / (std::string(base) + ".txt"), scope);
-    return checked_family(name, read_module(compiled / (name + ".spv")), std::move(reflection),
-                          std::move(entries), std::move(cases));
+Family load_family(const TableModule& module, std::span<const TableModule> table, const fs::path& compiled,
+                   const fs::path& audit) {
+    Reflection reflection = read_reflection(compiled / (module.name + ".json"));
+    AuditScope scope{module.family, module.dtype, kernel_names(module.entries), {}, reflection.constants};
+    for (const TableModule& other : table)
+        if (other.family == module.family && other.name != module.name)
+            for (const TableEntry& entry : other.entries)
+                scope.other_kernels.push_back(entry.name);
+    std::vector<Case> cases = read_audit(audit / (module.family + ".txt"), scope);
+    return checked_family(module, read_module(compiled / (module.name + ".spv")), std::move(reflection),
+                          std::move(cases));
 }
 
-std::vector<Family> load_families(std::span<char* const> names, const fs::path& compiled,
+std::vector<Family> load_families(std::span<const TableModule> table, const fs::path& compiled,
                                   const fs::path& audit) {
     std::vector<Family> families;
-    std::set<std::string_view> known;
-    for (const char* name : names) {
+    for (const TableModule& module : table) {
         try {
-            families.push_back(load_family(name, compiled, audit));
+            families.push_back(load_family(module, table, compiled, audit));
         } catch (const Refused& e) {
-            throw Refused(std::string("the family ") + name + ": " + e.what());
+            throw Refused("the family " + module.name + ": " + e.what());
         }
-        known.insert(name);
     }
-    for (const RegistryEntry& entry : registry())
-        if (!known.contains(entry.family))
-            throw Refused("the registry names '" + std::string(entry.name) + "' of the family '" +
-                          std::string(entry.family) + "', which is not among those that were compiled");
+    std::ranges::sort(families, {}, &Family::name);
     return families;
 }
 
@@ -87,21 +80,35 @@ void print_count(std::span<const Family> families) {
                 families.size(), bytes / 1024, variants);
 }
 
+int write_entries(const fs::path& table, const fs::path& folder) {
+    for (const TableModule& module : read_table(table))
+        write_file(folder / (module.name + ".slang"), module_source(module));
+    return 0;
+}
+
+int write_index(const fs::path& table, const fs::path& compiled, const fs::path& audit,
+                const fs::path& output, const std::string& slang_version) {
+    const std::vector<Family> families = load_families(read_table(table), compiled, audit);
+    write_all(families, output, slang_version);
+    print_count(families);
+    return 0;
+}
+
 } // namespace
 } // namespace rekindle::kernels::generator
 
 int main(int argc, char** argv) {
     using namespace rekindle::kernels::generator;
-    if (argc < 6) {
-        std::fputs("usage: rekindle_kernel_generator COMPILED AUDIT OUTPUT SLANG_VERSION FAMILY...\n",
+    const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+    try {
+        if (argc == 4 && std::string_view(words[1]) == "entries")
+            return write_entries(words[2], words[3]);
+        if (argc == 7 && std::string_view(words[1]) == "index")
+            return write_index(words[2], words[3], words[4], words[5], words[6]);
+        std::fputs("usage: rekindle_kernel_generator entries TABLE FOLDER\n"
+                   "       rekindle_kernel_generator index TABLE COMPILED AUDIT OUTPUT SLANG_VERSION\n",
                    stderr);
         return 2;
-    }
-    try {
-        const auto families = load_families({argv + 5, static_cast<std::size_t>(argc - 5)}, argv[1], argv[2]);
-        write_all(families, argv[3], argv[4]);
-        print_count(families);
-        return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "error: %s\n", e.what());
         return 1;

@@ -1,5 +1,7 @@
 #include "module.h"
 
+#include "instructions.h"
+
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -8,7 +10,7 @@ namespace rekindle::kernels::generator {
 namespace {
 
 constexpr std::uint32_t magic = 0x07230203;
-constexpr std::size_t header_words = 5;
+constexpr std::size_t header_words = module_header_words;
 
 /// Opcodes from the SPIR-V specification, section 3.49.
 enum Operation : std::uint16_t {
@@ -24,6 +26,10 @@ enum Operation : std::uint16_t {
     op_type_bool = 20,
     op_type_int = 21,
     op_type_float = 22,
+    op_type_vector = 23,
+    op_type_array = 28,
+    op_type_struct = 30,
+    op_type_pointer = 32,
     op_spec_constant_true = 48,
     op_spec_constant_false = 49,
     op_spec_constant = 50,
@@ -33,43 +39,7 @@ enum Operation : std::uint16_t {
     op_module_processed = 330,
     op_copy_logical = 400,
 };
-constexpr std::uint32_t decoration_spec_id = 1;
-
-struct Instruction {
-    std::uint16_t operation;
-    std::span<const std::uint32_t> words; ///< including the first, which holds the length and the opcode
-};
-
-/// Calls f(Instruction) for each one.
-template <class F>
-void for_each_instruction(std::span<const std::uint32_t> module, F&& f) {
-    for (std::size_t at = header_words; at < module.size();) {
-        const std::size_t length = module[at] >> 16;
-        if (length == 0 || length > module.size() - at)
-            throw Refused("the instruction at word " + std::to_string(at) +
-                          " extends past the end of the module");
-        f(Instruction{static_cast<std::uint16_t>(module[at] & 0xffff), module.subspan(at, length)});
-        at += length;
-    }
-}
-
-/// A literal string of an instruction (little endian, zero-terminated).
-std::string literal(std::span<const std::uint32_t> words) {
-    std::string text;
-    for (const std::uint32_t word : words)
-        for (int byte = 0; byte < 4; ++byte) {
-            const char c = static_cast<char>(word >> (8 * byte) & 0xff);
-            if (c == 0)
-                return text;
-            text += c;
-        }
-    throw Refused("a string has no terminating zero byte");
-}
-
-void need_words(const Instruction& instruction, std::size_t count) {
-    if (instruction.words.size() < count)
-        throw Refused("operation " + std::to_string(instruction.operation) + " is too short");
-}
+constexpr std::uint32_t decoration_spec_id = 1, storage_class_physical = 5349;
 
 /// A capability and the features a device must have for it; no feature: every accepted device has it.
 struct Capability {
@@ -104,6 +74,23 @@ const Capability known_capabilities[] = {
 };
 
 } // namespace
+
+std::string literal(std::span<const std::uint32_t> words) {
+    std::string text;
+    for (const std::uint32_t word : words)
+        for (int byte = 0; byte < 4; ++byte) {
+            const char c = static_cast<char>(word >> (8 * byte) & 0xff);
+            if (c == 0)
+                return text;
+            text += c;
+        }
+    throw Refused("a string has no terminating zero byte");
+}
+
+void need_words(const Instruction& instruction, std::size_t count) {
+    if (instruction.words.size() < count)
+        throw Refused("operation " + std::to_string(instruction.operation) + " is too short");
+}
 
 void check_structure(std::span<const std::uint32_t> module) {
     if (module.size() < header_words || module[0] != magic)
@@ -164,8 +151,37 @@ std::vector<std::string> functions_with_logical_copies(std::span<const std::uint
     return functions;
 }
 
-Features needed_features(std::span<const std::uint32_t> module) {
+namespace {
+
+/// What loads and stores by address need: slangc declares no capability for 8-bit and 16-bit elements in
+/// memory.
+Features features_of_memory(std::span<const std::uint32_t> module) {
+    std::map<std::uint32_t, Features> types; // what a type needs in memory, by id
     Features needs;
+    for_each_instruction(module, [&](const Instruction& instruction) {
+        const auto& [operation, words] = instruction;
+        if (operation == op_type_int || operation == op_type_float) {
+            need_words(instruction, 3);
+            types[words[1]] = words[2] == 8    ? Features(Feature::storage_8bit)
+                              : words[2] == 16 ? Features(Feature::storage_16bit)
+                                               : Features();
+        } else if (operation == op_type_vector || operation == op_type_array) {
+            need_words(instruction, 4);
+            types[words[1]] = types[words[2]];
+        } else if (operation == op_type_struct) {
+            for (const std::uint32_t member : words.subspan(2))
+                types[words[1]] = types[words[1]] | types[member];
+        } else if (operation == op_type_pointer && words.size() == 4 && words[2] == storage_class_physical) {
+            needs = needs | types[words[3]];
+        }
+    });
+    return needs;
+}
+
+} // namespace
+
+Features needed_features(std::span<const std::uint32_t> module) {
+    Features needs = features_of_memory(module);
     for_each_instruction(module, [&](const Instruction& instruction) {
         if (instruction.operation != op_capability)
             return;
@@ -177,6 +193,13 @@ Features needed_features(std::span<const std::uint32_t> module) {
         needs = needs | known->needs;
     });
     return needs;
+}
+
+Features features_of_capabilities() noexcept {
+    Features features;
+    for (const Capability& capability : known_capabilities)
+        features = features | capability.needs;
+    return features;
 }
 
 std::map<std::uint32_t, std::uint32_t> constant_values(std::span<const std::uint32_t> module) {

@@ -34,9 +34,12 @@ Words stripped(std::span<const std::uint32_t> module);
 /// The functions (by OpName if there is one, else by id) that copy a struct with OpCopyLogical.
 std::vector<std::string> functions_with_logical_copies(std::span<const std::uint32_t> module);
 
-/// Features that the module's capabilities need beyond the minimum. Throws Refused, naming the capability,
-/// for one that the generator does not know.
+/// Features beyond the minimum that the module needs, from its capabilities and from the types that it loads
+/// and stores by address. Throws Refused, naming the capability, for one that the generator does not know.
 Features needed_features(std::span<const std::uint32_t> module);
+
+/// Every feature that a capability can stand for.
+Features features_of_capabilities() noexcept;
 
 /// The initial values of the 32-bit specialization constants by id. Throws Refused for constants of
 /// another width.

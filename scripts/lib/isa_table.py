@@ -3,16 +3,13 @@
 
 usage: isa_table.py FOLDER MESA_VERSION PAGE ROWS FAMILY...
 
-FOLDER holds kernels.tsv (every family, kernel and case of the registry and its allowed shared memory),
-registry.txt (the kernels' names as registry.def has them) and for each family FAMILY.tsv, the rows of
-`rekindle_kernel_tool audit`. Writes the summary PAGE (Markdown), which begins with what is wrong, and ROWS (tab-separated, a
+FOLDER holds kernels.tsv (`rekindle_kernel_tool list`) and for each family FAMILY.tsv (`rekindle_kernel_tool audit`). Writes the summary PAGE (Markdown), which begins with what is wrong, and ROWS (tab-separated, a
 row for each kernel and case), and prints what is wrong.
 Status 1 when a pipeline spills, uses scratch or more shared memory than allowed, a list is empty or a count differs
-from the registry's.
+from the list's.
 """
 import csv
 import pathlib
-import re
 import sys
 
 GPU_NAMES = {
@@ -26,7 +23,7 @@ GPU_NAMES = {
     "gfx1201": "RX 9070",
 }
 # Matrix units of these shapes, and with elements in quads, exist only in other vendors' GPUs. Mesa 25.0 has none for bfloat16.
-NOT_ON_AMD = re.compile(r"_(8x16x16|8x8x16|8x8x8|quads)$|_units_(bfloat16_|128x192_)|^selftest_elements$")
+NOT_ON_AMD = {"matrix_8x16x16", "matrix_8x8x16", "matrix_8x8x8", "matrix_quads", "bfloat16_units"}
 MUST_BE_ZERO = ("spilled_vgprs", "spilled_sgprs", "scratch_bytes")
 
 
@@ -43,12 +40,12 @@ def problems_of(family, rows, registered):
     if not rows:
         yield f"{family}: no pipeline was audited"
     for key in rows.keys() - registered.keys():
-        yield f"{family}: {key} is not in the registry"
+        yield f"{family}: {key} is not in the list of kernels"
     for (kernel, case), row in rows.items():
         for column in MUST_BE_ZERO:
             if row[column]:
                 yield f"{family}: {kernel} ({case}): {column} {row[column]}"
-        _, allowed = registered.get((kernel, case), ("", 0))
+        _, allowed, _ = registered.get((kernel, case), ("", 0, set()))
         if row["lds_bytes"] > allowed:
             yield f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; {allowed} are allowed"
 
@@ -68,7 +65,7 @@ def summary(families, audited, total):
 def rows_of(registered, families, audited):
     """One line for each kernel and case."""
     yield "\t".join(["file", "kernel", "case", "lds_bytes", "code_bytes", *families])
-    for (kernel, case), (name, _) in registered.items():
+    for (kernel, case), (name, _, _) in registered.items():
         found = [audited[family].get((kernel, case)) for family in families]
         lds = max((row["lds_bytes"] for row in found if row), default=0)
         code = max((row["code_bytes"] for row in found if row), default=0)
@@ -108,18 +105,15 @@ def page(registered, families, audited, version, problems, rows_file):
 def main(folder, version, page_file, rows_file, *families):
     folder, page_file, rows_file = map(pathlib.Path, (folder, page_file, rows_file))
     lines = [line.split("\t") for line in (folder / "kernels.tsv").read_text().splitlines()]
-    registered = {(kernel, case): (name, int(shared)) for name, kernel, case, shared in lines}
+    registered = {(kernel, case): (name, int(shared), set(needs.split(", "))) for name, kernel, case, shared, needs in lines}
     audited = {family: read_rows(folder / f"{family}.tsv") for family in families}
     problems = [p for family in families for p in problems_of(family, audited[family], registered)]
     if not registered:
-        problems.append("the registry is empty")
+        problems.append("the list of kernels is empty")
     everywhere = set().union(*(rows.keys() for rows in audited.values()))
-    for kernel, case in registered:
-        if (kernel, case) not in everywhere and not NOT_ON_AMD.search(kernel):
+    for (kernel, case), (_, _, needs) in registered.items():
+        if (kernel, case) not in everywhere and not needs & NOT_ON_AMD:
             problems.append(f"{kernel} ({case}): not audited for any family")
-    named = (folder / "registry.txt").read_text().split()
-    if sorted(named) != sorted({kernel for kernel, _ in registered}):
-        problems.append(f"the {len(named)} kernels in registry.def are not those of the program")
     relative = rows_file.relative_to(page_file.parent)
     page_file.write_text("\n".join(page(registered, families, audited, version, problems, relative)) + "\n")
     rows_file.write_text("\n".join(rows_of(registered, families, audited)) + "\n")

@@ -22,7 +22,7 @@ Family softmax(const std::string& suffix,
                const std::vector<std::pair<std::string, std::optional<std::uint32_t>>>& constants) {
     Family family;
     family.name = "softmax" + suffix;
-    family.entries = {{"softmax", "softmax", "float32", "kernel", "Does something", 64, {}}};
+    family.entries.emplace_back().family = "softmax";
     for (const auto& [name, value] : constants) {
         const auto id = static_cast<std::uint32_t>(family.reflection.constants.size());
         family.reflection.constants.push_back({name, id});
@@ -56,8 +56,9 @@ TEST(Constants, DtypesShareTheStructOfTheFirst) {
     EXPECT_THAT(first, Not(HasSubstr("families/")));
     EXPECT_THAT(second, HasSubstr("#include <rekindle/kernels/families/softmax.h>\n"));
     EXPECT_THAT(second, Not(HasSubstr("struct SoftmaxConstants")));
-    EXPECT_THAT(second,
-                HasSubstr("struct SoftmaxFloat64Parameters {\n    using Constants = SoftmaxConstants;"));
+    EXPECT_THAT(first, HasSubstr("struct SoftmaxParameters {\n    using Constants = SoftmaxConstants;"));
+    EXPECT_THAT(second, Not(HasSubstr("struct SoftmaxParameters")));
+    EXPECT_THAT(second, HasSubstr("TypedKernel<SoftmaxParameters>"));
 }
 
 TEST(Constants, AreRefusedIfTheDtypesHaveOthers) {
@@ -70,6 +71,19 @@ TEST(Constants, AreRefusedIfTheDtypesHaveOthers) {
     EXPECT_THAT(refusal(softmax("_float64", {{"columns", 1}})), clear);
     EXPECT_THAT(refusal(softmax("_float64", {{"stage", 0}, {"columns", 1}})), clear);
     EXPECT_THAT(refusal(softmax("_float64", {{"columns", 1}, {"part", 0}})), clear);
+}
+
+TEST(Parameters, AreRefusedIfTheDtypesHaveOthers) {
+    std::array families{softmax("", {}), softmax("_float64", {})};
+    families[0].reflection.fields = {{"words", "std::uint64_t", 0, 8}};
+    families[0].reflection.parameter_bytes = 8;
+    EXPECT_THAT(constants_refusal([&] { family_header(families[1], families); }),
+                HasSubstr("block is not that of the module softmax"));
+    families[1].reflection.fields = families[0].reflection.fields;
+    families[1].reflection.parameter_bytes = 8;
+    EXPECT_EQ(constants_refusal([&] { family_header(families[1], families); }), "not refused");
+    families[1].reflection.fields[0].type = "std::int64_t";
+    EXPECT_NE(constants_refusal([&] { family_header(families[1], families); }), "not refused");
 }
 
 TEST(Constants, MustBeGivenIfTheDtypesHaveDifferentInitialValues) {

@@ -8,8 +8,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <map>
-#include <set>
 #include <string>
 #include <sys/wait.h>
 
@@ -21,7 +19,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const RegistryEntry kernel_entry{"family", "family", "float32", "kernel", "Does something", 64, {}};
+TableModule table_of_kernel() {
+    TableEntry entry;
+    entry.module = entry.family = "family";
+    entry.dtype = "float32";
+    entry.name = "kernel";
+    entry.brief = "Does something";
+    entry.threads = 64;
+    return {"family", "family", "folder/family.slang", "float32", {}, {entry}};
+}
 
 Reflection reflection_of_kernel() {
     return {.fields = {{"words", "std::uint64_t", 0, 8}},
@@ -34,10 +40,10 @@ SpirvBuilder module_of_kernel() {
     return SpirvBuilder().capability(1).entry(4, "kernel").name(4, "kernel");
 }
 
-std::string family_refusal(const SpirvBuilder& module, RegistryEntry entry = kernel_entry,
+std::string family_refusal(const SpirvBuilder& module, TableModule table = table_of_kernel(),
                            Reflection reflection = reflection_of_kernel()) {
     try {
-        checked_family("family", module.words(), std::move(reflection), {entry}, {});
+        checked_family(std::move(table), module.words(), std::move(reflection), {});
     } catch (const Refused& e) {
         return e.what();
     }
@@ -50,6 +56,9 @@ class GeneratorProgram : public testing::Test {
     GeneratorProgram() {
         std::string name = testing::TempDir() + "rekindle_generator_XXXXXX";
         folder_ = mkdtemp(name.data());
+        std::ofstream(folder_ / "kernels.json")
+            << R"json([{"family": "fill", "source": "fill/fill.slang", "kernels": [
+                    {"name": "fill_words", "threads": 256, "brief": "Fills", "body": "fill(thread)"}]}])json";
     }
     ~GeneratorProgram() override { fs::remove_all(folder_); }
 
@@ -65,8 +74,9 @@ class GeneratorProgram : public testing::Test {
     }
     /// Returns the exit status; error_ receives its error output.
     int run() {
-        const std::string command = std::string("'" REKINDLE_KERNEL_GENERATOR "' '") + folder_.string() +
-                                    "' /nonexistent '" + (folder_ / "out").string() + "' 1.0 fill 2> '" +
+        const std::string command = "'" REKINDLE_KERNEL_GENERATOR "' index '" +
+                                    (folder_ / "kernels.json").string() + "' '" + folder_.string() +
+                                    "' /nonexistent '" + (folder_ / "out").string() + "' 1.0 2> '" +
                                     (folder_ / "error").string() + "'";
         const int status = std::system(command.c_str());
         std::ifstream stream(folder_ / "error");
@@ -80,7 +90,7 @@ class GeneratorProgram : public testing::Test {
 
 TEST(CheckedFamily, AcceptsAValidFamilyAndStripsIt) {
     const Family family =
-        checked_family("family", module_of_kernel().words(), reflection_of_kernel(), {kernel_entry}, {});
+        checked_family(table_of_kernel(), module_of_kernel().words(), reflection_of_kernel(), {});
     EXPECT_EQ(family.module, SpirvBuilder().capability(1).entry(4, "kernel").words());
 }
 
@@ -89,46 +99,74 @@ TEST(CheckedFamily, RefusesOpCopyLogicalWithTheFunctionsName) {
                 HasSubstr("OpCopyLogical in kernel"));
 }
 
-TEST(CheckedFamily, RefusesFloat64ThatTheRegistryDoesNotName) {
-    EXPECT_THAT(family_refusal(module_of_kernel().capability(10)), HasSubstr("needs float64"));
-    RegistryEntry with_float64 = kernel_entry;
+TEST(CheckedFamily, ComparesTheFeaturesThatTheTableNames) {
+    EXPECT_THAT(family_refusal(module_of_kernel().capability(10)),
+                HasSubstr("needs float64, which kernels.json"));
+    TableModule with_float64 = table_of_kernel();
     with_float64.needs = Feature::float64;
     EXPECT_EQ(family_refusal(module_of_kernel().capability(10), with_float64), "not refused");
+    EXPECT_THAT(family_refusal(module_of_kernel(), with_float64),
+                HasSubstr("which the module does not need"));
+    TableModule sized = table_of_kernel(); // no code shows this one
+    sized.needs = Feature::subgroup_size_control;
+    EXPECT_EQ(family_refusal(module_of_kernel(), sized), "not refused");
 }
 
-TEST(CheckedFamily, RefusesWhatDiffersFromTheRegistry) {
-    RegistryEntry entry = kernel_entry;
-    entry.name = "absent";
-    EXPECT_THAT(family_refusal(module_of_kernel(), entry), HasSubstr("entry point 'absent'"));
-    entry = kernel_entry;
-    entry.threads = 128;
-    EXPECT_THAT(family_refusal(module_of_kernel(), entry), HasSubstr("does not have the 128 threads"));
-    EXPECT_THAT(family_refusal(module_of_kernel().entry(5, "other")), HasSubstr("not in registry.def"));
+TEST(CheckedFamily, AddsWhatTheCodeNeeds) {
+    const Family family = checked_family(table_of_kernel(), module_of_kernel().capability(39).words(),
+                                         reflection_of_kernel(), {});
+    EXPECT_EQ(family.entries.front().needs, Features(Feature::int8_arithmetic));
+}
+
+/// A kernel whose shared array has as many 32-bit words as the specialization constant 7 says, with one more.
+SpirvBuilder module_with_shared_words() {
+    return SpirvBuilder()
+        .capability(1)
+        .add(15, {5, 4}, "kernel", true, {30}) // OpEntryPoint with the variable %30 in its interface
+        .name(4, "kernel")
+        .add(71, {20, 1, 7})            // OpDecorate %20 SpecId 7
+        .add(21, {10, 32, 0})           // OpTypeInt
+        .add(50, {10, 20, 100})         // OpSpecConstant
+        .add(43, {10, 21, 1})           // OpConstant
+        .add(52, {10, 22, 128, 20, 21}) // OpSpecConstantOp IAdd
+        .add(28, {11, 10, 22})          // OpTypeArray
+        .add(32, {12, 4, 11})           // OpTypePointer Workgroup
+        .add(59, {12, 30, 4});          // OpVariable
+}
+
+TEST(CheckedFamily, DerivesWhatSharedMemoryNeedsFromEachCase) {
+    Reflection reflection = reflection_of_kernel();
+    reflection.constants = {{"words", 7}};
+    const auto family_with = [&](std::vector<std::uint32_t> words) {
+        std::vector<Case> cases;
+        for (const std::uint32_t count : words)
+            cases.push_back({"kernel", std::to_string(count), {{"words", count}}, {}});
+        return checked_family(table_of_kernel(), module_with_shared_words().words(), reflection,
+                              std::move(cases));
+    };
+    const Family small = family_with({8191});
+    EXPECT_TRUE(small.entries.front().needs.empty()) << "32 KiB";
+    const Family both = family_with({8191, 8192});
+    EXPECT_TRUE(both.entries.front().needs.empty());
+    EXPECT_EQ(both.cases[1].needs, Features(Feature::shared_48k));
+    const Family large = family_with({8192, 16383});
+    EXPECT_EQ(large.entries.front().needs, Features(Feature::shared_48k)) << "every case needs it";
+    EXPECT_EQ(large.cases[1].needs, Features(Feature::shared_64k));
+    EXPECT_THROW(family_with({16384}), Refused);
+}
+
+TEST(CheckedFamily, RefusesWhatDiffersFromTheTable) {
+    TableModule table = table_of_kernel();
+    table.entries.front().name = "absent";
+    EXPECT_THAT(family_refusal(module_of_kernel(), table), HasSubstr("entry point 'absent'"));
+    table = table_of_kernel();
+    table.entries.front().threads = 128;
+    EXPECT_THAT(family_refusal(module_of_kernel(), table), HasSubstr("does not have the 128 threads"));
+    EXPECT_THAT(family_refusal(module_of_kernel().entry(5, "other")), HasSubstr("not in kernels.json"));
     Reflection without_block = reflection_of_kernel();
     without_block.fields.clear();
-    EXPECT_THAT(family_refusal(module_of_kernel(), kernel_entry, without_block),
+    EXPECT_THAT(family_refusal(module_of_kernel(), table_of_kernel(), without_block),
                 HasSubstr("no push-constant block"));
-}
-
-TEST(Registry, HasAnEntryForEachDtypeOfAFamily) {
-    std::map<std::string_view, std::set<std::string_view>> dtypes;
-    std::set<std::string_view> names;
-    for (const RegistryEntry& entry : registry()) {
-        dtypes[entry.base].insert(entry.dtype);
-        EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
-        const std::string suffix = entry.dtype == "float64"    ? "_float64"
-                                   : entry.dtype == "int64"    ? "_integer"
-                                   : entry.dtype == "bfloat16" ? "_bfloat16"
-                                                               : "";
-        EXPECT_EQ(entry.family, std::string(entry.base) + suffix) << entry.name;
-        EXPECT_TRUE(entry.dtype != "float64" || entry.needs.contains(Feature::float64)) << entry.name;
-    }
-    EXPECT_EQ(dtypes["fill"], (std::set<std::string_view>{"float32"}));
-    EXPECT_EQ(dtypes["softmax"], (std::set<std::string_view>{"float32", "float64"}));
-    EXPECT_EQ(dtypes["product"], (std::set<std::string_view>{"float32", "float64", "int64"}));
-    EXPECT_EQ(dtypes["product_units"], (std::set<std::string_view>{"float16", "bfloat16"}));
-    EXPECT_TRUE(names.contains("product_integer_32"));
-    EXPECT_FALSE(names.contains("product_integer_64")); // in float32 only
 }
 
 TEST_F(GeneratorProgram, FailsOnOpCopyLogical) {

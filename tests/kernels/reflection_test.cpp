@@ -45,7 +45,11 @@ std::string refusal_of(F&& f) {
 Family tiled_matmul() {
     Family family;
     family.name = "tiled_matmul";
-    family.entries = {{"tiled_matmul", "tiled_matmul", "float32", "kernel", "Does something", 64, {}}};
+    TableEntry entry;
+    entry.family = "tiled_matmul";
+    entry.name = "kernel";
+    entry.brief = "Does something";
+    family.entries = {entry};
     return family;
 }
 
@@ -68,6 +72,24 @@ TEST(Reflection, FieldsBecomeAStructWithPaddingForGaps) {
     EXPECT_THAT(header, HasSubstr("offsetof(TiledMatmulParameters, count) == 16"));
     EXPECT_THAT(header, HasSubstr("sizeof(TiledMatmulParameters) == 24"));
     EXPECT_EQ(family.reflection.entries.at(0).threads[0], 64u);
+}
+
+TEST(FamilyHeader, VariantsAreAnArrayWithTheirNumbers) {
+    Family family = tiled_matmul();
+    family.entries.front().variants = "matmul";
+    family.entries.front().numbers = {{"rows", 32}, {"columns", 64}};
+    family.entries.front().unit = Feature::matrix_8x8x8;
+    const std::string header = header_of(family);
+    EXPECT_THAT(
+        header,
+        HasSubstr("struct MatmulVariant {\n    const Kernel* kernel = nullptr;\n"
+                  "    std::uint32_t rows = 0;\n    std::uint32_t columns = 0;\n    Feature unit{};"));
+    EXPECT_THAT(header,
+                HasSubstr("MatmulVariant matmul_variants[] = {\n"
+                          "    {&detail::kernels_of_tiled_matmul[0], 32, 64, Feature::matrix_8x8x8},\n};"));
+    family.entries.push_back(family.entries.front());
+    family.entries.back().numbers.pop_back();
+    EXPECT_THAT(refusal_of([&] { header_of(family); }), HasSubstr("variants of matmul have different keys"));
 }
 
 TEST(Reflection, ConstantsBecomeAStructWithTheirInitialValues) {

@@ -14,12 +14,14 @@ class SpirvBuilder {
     SpirvBuilder() : words_{0x07230203, 0x00010500, 0, 100, 0} {}
 
     SpirvBuilder& add(std::uint32_t operation, std::initializer_list<std::uint32_t> operands,
-                      std::string_view text = {}, bool with_text = false) {
+                      std::string_view text = {}, bool with_text = false,
+                      std::initializer_list<std::uint32_t> after_text = {}) {
         std::vector<std::uint32_t> tail(operands);
         if (with_text) {
             std::vector<std::uint32_t> packed(text.size() / 4 + 1, 0);
             std::memcpy(packed.data(), text.data(), text.size());
             tail.insert(tail.end(), packed.begin(), packed.end());
+            tail.insert(tail.end(), after_text.begin(), after_text.end());
         }
         words_.push_back(static_cast<std::uint32_t>(tail.size() + 1) << 16 | operation);
         words_.insert(words_.end(), tail.begin(), tail.end());

@@ -84,12 +84,12 @@ TEST(KernelTable, StructsOfConstantsListThemAll) {
     EXPECT_EQ(std::ranges::find(changed, "causal", &ConstantValue::name)->value, 1u);
 }
 
-TEST(KernelTable, DtypesOfAFamilyShareOneStructOfConstants) {
-    static_assert(std::is_same_v<SoftmaxFloat64Parameters::Constants, SoftmaxParameters::Constants>);
-    static_assert(std::is_same_v<ProductIntegerParameters::Constants, ProductConstants>);
+TEST(KernelTable, DtypesOfAFamilyShareTheStructs) {
+    static_assert(std::is_same_v<decltype(softmax_forward), decltype(softmax_forward_float64)>);
+    static_assert(std::is_same_v<ProductParameters::Constants, ProductConstants>);
     static_assert(std::is_same_v<decltype(ProductConstants::dtype), RequiredConstant>);
     const auto list = ProductConstants{.dtype = 4, .edges = 0}.list();
-    const auto names = product_integer_32.kernel.constants;
+    const auto names = product_32x32_int64.kernel.constants;
     EXPECT_TRUE(std::ranges::equal(list, names, {}, &ConstantValue::name, &SpecializationConstant::name));
     EXPECT_EQ(list[0].value, 4u);
     EXPECT_EQ(list[1].value, 0u);

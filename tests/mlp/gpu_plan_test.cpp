@@ -283,10 +283,6 @@ std::string line_of(std::string_view kernel, const AuditCase& c, const GpuPlan& 
     for (std::size_t i = 0; i < plan.constants.size(); ++i)
         if (plan.constants[i].value != initial[i].initial)
             line += " " + std::string(plan.constants[i].name) + "=" + std::to_string(plan.constants[i].value);
-    if (plan.shared_bytes > 49152)
-        line += " shared_64k";
-    else if (plan.shared_bytes > 32768)
-        line += " shared_48k";
     return line + "\n";
 }
 
@@ -320,6 +316,29 @@ TEST(GpuPlan, AuditListsMatchThePlan) {
         std::ifstream stream(file, std::ios::binary);
         EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), expected) << file;
     }
+}
+
+/// What a device needs for so much shared memory.
+kernels::Features needs_of(std::uint32_t shared_bytes) {
+    if (shared_bytes > 49152)
+        return kernels::Feature::shared_64k;
+    return shared_bytes > 32768 ? kernels::Features(kernels::Feature::shared_48k) : kernels::Features();
+}
+
+TEST(GpuPlan, TheModulesNeedTheSharedMemoryOfThePlan) {
+    std::size_t large = 0;
+    for (const AuditCase& c : audit_cases()) {
+        const auto plan = plan_variant(c.model, c.training, c.batch, c.limits, c.variant);
+        ASSERT_TRUE(plan) << c.name;
+        for (const std::string_view name : {plan->train_kernel, plan->evaluate_kernel}) {
+            const kernels::Kernel& kernel = *kernels::find(name);
+            const auto one = std::ranges::find(kernel.audit, c.name, &kernels::AuditCase::name);
+            ASSERT_NE(one, kernel.audit.end()) << name << ", " << c.name;
+            EXPECT_EQ(kernel.needs | one->needs, needs_of(plan->shared_bytes)) << name << ", " << c.name;
+            large += plan->shared_bytes > 32768;
+        }
+    }
+    EXPECT_GT(large, 0u);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 sizes."""
 
 import inspect
+import json
 import pathlib
 import re
 import unittest
@@ -9,7 +10,7 @@ import unittest
 import block_cases
 from block_comparison import BlockComparison
 
-REGISTRY = pathlib.Path(__file__).resolve().parents[2] / "kernels/registry/registry.def"
+KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels/kernels.json"
 
 #: Families whose threads run a few hundred iterations at most, whatever the sizes: dimensions, elements of a group, digits,
 #: steps of a binary search.
@@ -71,12 +72,12 @@ class Blocks(BlockComparison):
             self.check_random_numbers(size)
 
 
-@unittest.skipUnless(REGISTRY.exists(), "the sources of the kernels are not beside these tests")
-class Registry(unittest.TestCase):
+@unittest.skipUnless(KERNELS.exists(), "the sources of the kernels are not beside these tests")
+class Families(unittest.TestCase):
     """Every family of kernels has a case with a size above the limit of loops, or a reason why it needs none."""
 
     def test_every_family(self):
-        families = re.findall(r"^#if REKINDLE_FAMILY(?:_FOR)?\((\w+)", REGISTRY.read_text(encoding="utf-8"), re.MULTILINE)
+        families = [family["family"] for family in json.loads(KERNELS.read_text(encoding="utf-8"))]
         self.assertGreater(len(families), 30)
         tables = (CONSTANT_LOOPS, LONG_LOOPS, ELSEWHERE)
         for family in families:

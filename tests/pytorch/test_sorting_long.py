@@ -122,7 +122,7 @@ class LongLines(NativeTestCase):
 
 
 class Sorting(LongLines):
-    """The method depends on the size and number of lines and on the dtype (pytorch/src/operators/sort_lines.cpp): these lines are
+    """The method depends on the size and number of lines and on the dtype (pytorch/src/operators/sorting/sort_lines.cpp): these lines are
     sorted by digits, unless they have fewer than 30,000 elements in all."""
 
     def test_sizes(self):

@@ -106,15 +106,14 @@ check 'the Slang compiler cannot be fetched: it was requested with its hash' "$(
 check 'the Slang compiler cannot be fetched: says what to do' "$(says 'REKINDLE_SLANGC names it')" 1
 check 'the Slang compiler cannot be fetched: no part of it remains' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
 
-# isa_table SPILLED_VGPRS SCRATCH CASE…: checks one family's rows, one for each CASE, against a registry with the two
-# cases 'a' and 'b' of one kernel.
+# isa_table SPILLED_VGPRS SCRATCH CASE…: checks one family's rows, one for each CASE, against the two cases 'a' and
+# 'b' of one kernel.
 isa_table() {
     local spilled=$1 scratch=$2 case
     shift 2
     rm -rf -- "$folder/isa"
     mkdir "$folder/isa"
-    printf 'family\tkernel\ta\t1024\nfamily\tkernel\tb\t%s\n' "${SHARED:-1024}" >"$folder/isa/kernels.tsv"
-    echo kernel >"$folder/isa/registry.txt"
+    printf 'family\tkernel\ta\t1024\t\nfamily\tkernel\tb\t%s\t%s\n' "${SHARED:-1024}" "${NEEDS:-float64}" >"$folder/isa/kernels.tsv"
     {
         printf 'kernel\tcase\tvgprs\tsgprs\tspilled_vgprs\tspilled_sgprs\tscratch_bytes\tlds_bytes\tcode_bytes\t'
         printf 'subgroups_per_simd\tlatency_cycles\n'
@@ -139,6 +138,8 @@ SHARED=1000 isa_table 0 0 a b
 check 'ISA audit, too much shared memory: status' "$status $(says 'kernel (b): 1024 bytes of shared memory')" '1 1'
 isa_table 0 0 a
 check 'ISA audit, a case that no family compiled: status' "$status $(says 'kernel (b): not audited for any family')" '1 1'
+NEEDS='float64, matrix_quads' isa_table 0 0 a
+check 'ISA audit, a case that no AMD GPU can run: status' "$status" 0
 isa_table 0 0
 check 'ISA audit, an empty list: status' "$status $(says 'no pipeline was audited')" '1 1'
 

@@ -114,13 +114,13 @@ void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMa
     parameters.beta = parameters.alpha;
     kernels::ProductConstants constants{
         .dtype = 0,
-        .edges = kernels::edges_of(c.rows, c.columns, a.columns, tile.size, tile.size, tile.depth),
+        .edges = kernels::edges_of(c.rows, c.columns, a.columns, tile.rows, tile.columns, tile.depth),
         .shared_numbers = tile.shared_numbers(),
         .adds = continues};
     set_access(constants, a, b, c, 4);
     const std::array accesses{access(a, false), access(b, false), access(c, true)};
     stream.launch(
-        *tile.kernel, {kernels::ceil_div(c.columns, tile.size), kernels::ceil_div(c.rows, tile.size)},
+        *tile.kernel, {kernels::ceil_div(c.columns, tile.columns), kernels::ceil_div(c.rows, tile.rows)},
         std::as_bytes(std::span(&parameters, 1)), accesses, constants.list(), expected_seconds(a, b));
 }
 
@@ -133,17 +133,6 @@ void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMat
         launch_panel(stream, columns_of(a, first, count), rows_of(b, first, count), c, tile, first > 0);
         first += count;
     } while (first < a.columns);
-}
-
-std::optional<runtime::UnitFactor> unit_factor(NumberType type) {
-    switch (type) {
-    case NumberType::float16:
-        return runtime::UnitFactor::float16;
-    case NumberType::bfloat16:
-        return runtime::UnitFactor::bfloat16;
-    default:
-        return std::nullopt;
-    }
 }
 
 } // namespace
@@ -160,7 +149,7 @@ std::string_view name(NumberType type) noexcept {
 }
 
 bool has_matrix_product(const runtime::Device& device) {
-    return device.usable_features().contains(kernels::product_32.kernel.needs);
+    return device.usable_features().contains(kernels::product_32x32.kernel.needs);
 }
 
 void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
@@ -173,7 +162,7 @@ void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const Device
         throw runtime::Error("matrix product in " + std::string(name(a.type)) + ": sums of more than " +
                              std::to_string(longest_sum) + " products");
     const kernels::ProductTile& chosen = tile_of(tile, c);
-    const std::uint32_t panel = most_groups * chosen.size;
+    const std::uint32_t panel = most_groups * std::min(chosen.rows, chosen.columns);
     for (std::uint64_t row = 0; row < c.rows; row += panel) {
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.rows - row));
         for (std::uint64_t column = 0; column < c.columns; column += panel) {

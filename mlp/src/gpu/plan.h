@@ -97,7 +97,7 @@ struct GpuPlan {
     /// If not empty: one sentence that says why this model cannot be trained here, and everything else is
     /// empty.
     std::string refusal;
-    std::string_view train_kernel, evaluate_kernel; ///< names in the registry
+    std::string_view train_kernel, evaluate_kernel; ///< names in kernels.json
     std::vector<kernels::ConstantValue> constants;  ///< all of them, for both
     std::uint32_t threads = 0;                      ///< per workgroup
     std::uint32_t shared_bytes = 0;

@@ -1,11 +1,11 @@
 #pragma once
 /// Compares a device's attention, softmax(scale · Q · Kᵀ + bias) · V and its gradients, with sums in double.
 
-#include "verify/attention_units.h"
 #include "verify/numbers.h"
 
 #include <rekindle/kernels/families/attention.h>
 #include <rekindle/runtime/device.h>
+#include <rekindle/runtime/unit_attention.h>
 
 #include <array>
 #include <cstdint>
@@ -75,10 +75,10 @@ class DeviceAttention {
         std::vector<const DeviceNumbers*> reads, writes;
     };
     using Kernel = kernels::TypedKernel<kernels::AttentionParameters>;
-    void multiply(const Kernel& kernel, const UnitPass* units, const Pass& pass);
+    void multiply(const Kernel& kernel, const runtime::UnitPass* units, const Pass& pass);
     void launch_in_tiles(const Kernel& kernel, const Pass& pass, std::uint32_t rows_of_thread,
                          runtime::Groups groups);
-    void launch_on_units(const UnitPass& units, const Pass& pass);
+    void launch_on_units(const runtime::UnitPass& units, const Pass& pass);
     runtime::Transient block() const;
     std::vector<runtime::Access> accesses(const Pass& pass) const;
     std::uint32_t result_quads() const;
@@ -86,7 +86,7 @@ class DeviceAttention {
 
     runtime::Stream& stream_;
     const AttentionCase case_;
-    std::optional<UnitAttention> units_;
+    std::optional<runtime::UnitAttention> units_;
     std::vector<std::uint64_t> strides_;
     DeviceNumbers query_, key_, value_, bias_, grad_output_;
     DeviceNumbers output_, log_sums_, output_dots_, grad_query_, grad_key_, grad_value_, grad_bias_;
@@ -99,6 +99,10 @@ struct AttentionErrors {
 };
 AttentionErrors attention_errors(const AttentionCase& attention, const AttentionOperands& operands,
                                  const AttentionResults& results);
+
+/// The kernels for heads of up to `width` columns; empty if the device has none.
+std::optional<runtime::UnitAttention> unit_attention(const runtime::Device& device, NumberType type,
+                                                     std::uint32_t width);
 
 /// Cases with partial tiles, padded rows, causal masks, biases, wide and narrow heads. few: one case only,
 /// for CPU drivers, where compiling takes most of the time.

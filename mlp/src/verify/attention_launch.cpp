@@ -26,6 +26,12 @@ bool has_attention(const runtime::Device& device) {
     return device.usable_features().contains(kernels::attention_forward.kernel.needs);
 }
 
+std::optional<runtime::UnitAttention> unit_attention(const runtime::Device& device, NumberType type,
+                                                     std::uint32_t width) {
+    const auto factor = unit_factor(type);
+    return factor ? runtime::unit_attention(device, *factor, width) : std::nullopt;
+}
+
 DeviceAttention::DeviceAttention(runtime::Device& device, runtime::Stream& stream,
                                  const AttentionCase& attention, const AttentionOperands& operands)
     : stream_(stream), case_(attention) {
@@ -89,7 +95,7 @@ AttentionResults DeviceAttention::results() {
             host(grad_key_), host(grad_value_), host(grad_bias_)};
 }
 
-void DeviceAttention::multiply(const Kernel& kernel, const UnitPass* units, const Pass& pass) {
+void DeviceAttention::multiply(const Kernel& kernel, const runtime::UnitPass* units, const Pass& pass) {
     if (units != nullptr) {
         launch_on_units(*units, pass);
         return;
@@ -126,7 +132,7 @@ void DeviceAttention::launch_in_tiles(const Kernel& kernel, const Pass& pass, st
                    pass.products * case_.multiplications() / 5e10);
 }
 
-void DeviceAttention::launch_on_units(const UnitPass& units, const Pass& pass) {
+void DeviceAttention::launch_on_units(const runtime::UnitPass& units, const Pass& pass) {
     const runtime::Transient words = block();
     const auto row_bytes = [&](std::size_t operand) {
         return static_cast<std::uint32_t>(strides_[operand * 3 + 2] * bytes_of(case_.type));

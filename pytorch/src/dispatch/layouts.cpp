@@ -1,6 +1,6 @@
 /// Sparse, nested and quantized tensors. The first two keep their component tensors on the device;
 /// computations with them run on the CPU unless PyTorch composes them from operators of dense tensors or
-/// operators/sparse_product.cpp computes them.
+/// operators/product/sparse_product.cpp computes them.
 /// Quantized tensors are not supported.
 
 #include "fallback.h"

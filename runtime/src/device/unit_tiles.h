@@ -5,12 +5,16 @@
 
 namespace rekindle::runtime {
 
-/// The rows x columns of a tile.
-enum class UnitTileSize { of_64, of_128, of_128x192 };
+struct TileSize {
+    std::uint32_t rows, columns;
+
+    friend constexpr bool operator==(const TileSize&, const TileSize&) = default;
+};
+inline constexpr TileSize tile_64{64, 64}, tile_128{128, 128}, tile_128x192{128, 192};
 
 /// The tile for a device with these capabilities. `shape`: one of matrix_shapes. Empty if no kernel has
 /// such a tile.
-std::optional<UnitTile> tile_of(const MatrixShape& shape, UnitFactor factor, UnitTileSize size,
+std::optional<UnitTile> tile_of(const MatrixShape& shape, UnitFactor factor, const TileSize& size,
                                 const Capabilities& can);
 
 } // namespace rekindle::runtime

@@ -141,15 +141,15 @@ void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can)
         if (i != 0 && !can.features.contains(shape.feature))
             continue;
         list.push_back(product_on_units(shape, *of_shapes[i]));
-        const auto add_tile = [&](UnitFactor factor, UnitTileSize size, kernels::Feature disables) {
+        const auto add_tile = [&](UnitFactor factor, const TileSize& size, kernels::Feature disables) {
             if (const auto tile = tile_of(shape, factor, size, can))
                 list.push_back(tile_on_units(shape, factor, *tile, disables));
         };
-        add_tile(UnitFactor::float16, UnitTileSize::of_64, shape.feature);
+        add_tile(UnitFactor::float16, tile_64, shape.feature);
         if (can.features.contains(kernels::Feature::matrix_quads))
-            add_tile(UnitFactor::float16, UnitTileSize::of_128x192, kernels::Feature::matrix_quads);
+            add_tile(UnitFactor::float16, tile_128x192, kernels::Feature::matrix_quads);
         if (can.features.contains(kernels::Feature::bfloat16_units))
-            add_tile(UnitFactor::bfloat16, UnitTileSize::of_64, kernels::Feature::bfloat16_units);
+            add_tile(UnitFactor::bfloat16, tile_64, kernels::Feature::bfloat16_units);
     }
     if (can.features.contains(kernels::Feature::matrix_quads))
         list.push_back(places_of_elements());

@@ -6,9 +6,7 @@
 #include <string>
 
 namespace rekindle::kernel_tool {
-namespace {
-
-std::string words(kernels::Features features) {
+std::string names_of(kernels::Features features) {
     std::string text;
     for_each_feature(features, [&](kernels::Feature feature) {
         text += (text.empty() ? "" : ", ") + std::string(name(feature));
@@ -16,12 +14,9 @@ std::string words(kernels::Features features) {
     return text;
 }
 
-} // namespace
-
 void write_documentation(std::ostream& out) {
     out << "# Kernels\n\n"
-           "Generated from kernels/registry/registry.def by `./scripts/isa-audit`. Needs: features beyond "
-           "those that "
+           "Generated from kernels/kernels.json by `./scripts/isa-audit`. Needs: features beyond those that "
            "every "
            "accepted device has.\n"
            "Cases: the sets of specialization constants that are compiled for every GPU family "
@@ -35,7 +30,7 @@ void write_documentation(std::ostream& out) {
                 << ".\n\n| kernel | what | threads | needs | cases |\n|---|---|---|---|---|\n";
         }
         out << "| " << kernel.name << " | " << kernel.brief << " | " << kernel.threads << " | "
-            << words(kernel.needs) << " | " << kernel.audit.size() << " |\n";
+            << names_of(kernel.needs) << " | " << kernel.audit.size() << " |\n";
     }
 }
 

@@ -8,8 +8,8 @@
 /// columns for each; the count is the last line on standard error. Status 1 also if the driver omits a
 /// column.
 /// compile compiles the pipelines that a log on standard input names (compile_times.h) and prints how long
-/// each takes. list    prints every kernel and audit case of the registry, one line each: family, kernel,
-/// case and the bytes of shared memory that it may use, separated by tabs. docs    prints
+/// each takes. list    prints every kernel and audit case, one line each: module, kernel, case, the bytes of
+/// shared memory that it may use, and the features that it needs, separated by tabs. docs    prints
 /// docs/reference/kernels.md. modules writes the embedded modules as FOLDER/<family>.spv. Nothing runs on the
 /// device, so it need not be present (RADV_FORCE_FAMILY). specialized writes the module
 /// that the driver receives for each kernel and audit case as FOLDER/<kernel>-<number>.spv.
@@ -154,7 +154,8 @@ int list() {
     for (const kernels::Kernel& kernel : kernels::all())
         for (const kernels::AuditCase& one : kernel.audit)
             std::cout << kernel.family << '\t' << kernel.name << '\t' << one.name << '\t'
-                      << shared_bytes(kernel.needs | one.needs) << '\n';
+                      << shared_bytes(kernel.needs | one.needs) << '\t' << names_of(kernel.needs | one.needs)
+                      << '\n';
     return 0;
 }
 

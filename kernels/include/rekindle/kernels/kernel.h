@@ -1,6 +1,6 @@
 #pragma once
-/// The description of a kernel for the host: data only. Each entry of kernels/registry/registry.def becomes
-/// one Kernel.
+/// The description of a kernel for the host: data only. Each entry of kernels/kernels.json becomes one
+/// Kernel for each of its variants and dtypes.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ enum class Feature : std::uint32_t {
     matrix_quads = 1u << 18,
 };
 
-/// A set of features. name(Feature) gives the registry's name, such as "float16_arithmetic".
+/// A set of features. name(Feature) gives the name that kernels.json uses, such as "float16_arithmetic".
 class Features {
   public:
     constexpr Features() = default;
@@ -58,7 +58,7 @@ class Features {
     std::uint32_t bits_ = 0;
 };
 
-/// The registry's name for a single feature, such as "float64".
+/// The name of a single feature in kernels.json, such as "float64".
 std::string_view name(Feature feature) noexcept;
 /// The feature with that name, or no feature if there is none.
 Features feature_named(std::string_view name) noexcept;
@@ -104,9 +104,10 @@ struct AuditCase {
 
 /// One entry point of one SPIR-V module. Lives as long as the process; its name identifies it.
 struct Kernel {
-    std::string_view name;   ///< entry point, unique in the whole registry
-    std::string_view family; ///< name of the Slang file; one module per family
-    std::string_view brief;  ///< one line for docs/reference/kernels.md
+    std::string_view name; ///< entry point, unique in the whole table
+    std::string_view
+        family; ///< the module: the name of the Slang file, with the dtype's suffix if it is not the first
+    std::string_view brief; ///< one line for docs/reference/kernels.md
     Features needs;
     std::uint32_t threads;                             ///< invocations per workgroup
     std::uint32_t parameter_bytes;                     ///< size of the push-constant block, at most 128
@@ -154,7 +155,7 @@ class KernelList {
     std::span<const Kernel* const> kernels_;
 };
 
-/// All kernels, by family and then in the registry's order.
+/// All kernels, by module and then in the table's order.
 KernelList all() noexcept;
 /// The kernel with that name, or null.
 const Kernel* find(std::string_view name) noexcept;

@@ -1,6 +1,5 @@
 #pragma once
-/// The tile sizes of kernels/product/product.slang, and how product and product_units load and store matrices
-/// of any strides.
+/// The tiles of kernels/product/, and how product and product_units load and store matrices of any strides.
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/product.h>
@@ -8,21 +7,41 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
 
 namespace rekindle::kernels {
 
-/// A kernel of the family product whose workgroups compute square tiles.
+/// A kernel of the families product and convolution whose workgroups compute tiles of rows x columns.
 struct ProductTile {
     const Kernel* kernel = nullptr;
-    std::uint32_t size = 0;       ///< rows and columns
+    std::uint32_t rows = 0, columns = 0;
     std::uint32_t depth = 0;      ///< k extent of one slice; splits of k are multiples of it
-    std::uint32_t iterations = 0; ///< loop iterations per thread and slice (UNROLL of multiply in tile.slang)
+    std::uint32_t iterations = 0; ///< loop iterations per thread and slice
 
-    constexpr std::uint32_t shared_numbers() const { return 2 * depth * (2 * size + 8); }
+    constexpr std::uint32_t shared_numbers() const { return 2 * depth * (rows + columns + 8); }
 };
-inline constexpr ProductTile product_tile_32{&product_32.kernel, 32, 16, 5};
-inline constexpr ProductTile product_tile_64{&product_64.kernel, 64, 16, 1};
-inline constexpr ProductTile product_tile_128{&product_128.kernel, 128, 8, 1};
+
+/// Variant: ProductVariant or ConvolutionVariant.
+template <class Variant>
+constexpr ProductTile tile_of(const Variant& variant) {
+    // A slice that is unrolled as a whole is one iteration; the test that ends a loop counts as one, too.
+    const std::uint32_t rounds = variant.depth / variant.unroll;
+    return {variant.kernel, variant.rows, variant.columns, variant.depth, rounds == 1 ? 1 : rounds + 1};
+}
+
+/// The tile of this size, which one of the variants must have.
+template <class Variant>
+constexpr ProductTile tile_of_size(std::span<const Variant> variants, std::uint32_t rows,
+                                   std::uint32_t columns) {
+    for (const Variant& variant : variants)
+        if (variant.rows == rows && variant.columns == columns)
+            return tile_of(variant);
+    throw std::logic_error("kernels.json has no such tile"); // in a constant expression: a compile error
+}
+inline constexpr ProductTile product_tile_32 = tile_of_size<ProductVariant>(product_variants, 32, 32);
+inline constexpr ProductTile product_tile_64 = tile_of_size<ProductVariant>(product_variants, 64, 64);
+inline constexpr ProductTile product_tile_128 = tile_of_size<ProductVariant>(product_variants, 128, 128);
 
 /// Picks the largest tile that still gives enough workgroups to fill a GPU, for a batch of m x n products.
 constexpr const ProductTile& product_tile_for(std::int64_t m, std::int64_t n, std::int64_t batch) {

@@ -28,6 +28,10 @@ struct UnitProduct {
     std::uint64_t rows = 0, columns = 0, batch = 1;
 };
 
+/// Groups of eight numbers that a slice of `outer` rows or columns and `depth` takes in shared memory, with
+/// one group of padding per row, in the order that takes more.
+std::uint32_t eights_of_slice(std::uint32_t outer, std::uint32_t depth) noexcept;
+
 /// The largest tile that still gives the device enough workgroups for this product, in the first of
 /// matrix_shapes that the device has and that passed its self-test. Empty if the device has no such units.
 /// Thread-safe.

@@ -1,0 +1,360 @@
+/// Scaled dot-product attention without a matrix of scores in memory (kernels/attention/).
+
+#include "../../dispatch/limits.h"
+#include "../../dispatch/structured.h"
+#include "../product/matrices.h"
+#include "attention_units.h"
+
+#include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/attention.h>
+
+#include <ATen/Context.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/SDPBackend.h>
+#include <ATen/native/DispatchStub.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/ops/empty.h>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace rvk {
+
+namespace {
+
+using at::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+
+constexpr std::int64_t widest = 128; // the most columns that the kernels' threads can hold
+
+/// From kernels/attention/tiles.slang, in order: rows of a tile per row of a thread; columns of a tile;
+/// elements of a row in one slice of a dot product; columns of a result per quad of a thread; threads.
+constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, quad_columns = 64;
+
+/// Whether the kernels support these tensors. Otherwise attention uses matrix products and softmax: with
+/// dropout (whose mask belongs to the scores), float64, heads wider than 128, keys that several heads share,
+/// and empty tensors. While torch.compile traces, sizes may be symbols; the answer then becomes a condition
+/// of the compiled program, and a comparison that depends on values counts as false.
+bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
+                double dropout, bool grouped) {
+    const auto dense = [](const Tensor& t) {
+        return !t.is_nested() && t.dim() == 4 && TORCH_GUARD_OR_FALSE(t.sym_numel().sym_gt(0));
+    };
+    if (dropout != 0 || grouped || !dense(query) || !dense(key) || !dense(value))
+        return false;
+    const at::ScalarType type = query.scalar_type();
+    const bool types = (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) &&
+                       key.scalar_type() == type && value.scalar_type() == type;
+    const auto at_most = [](const Tensor& t, std::int64_t d, std::int64_t most) {
+        return TORCH_GUARD_OR_FALSE(t.sym_size(d).sym_le(most));
+    };
+    const auto equal = [](const Tensor& one, const Tensor& other, std::int64_t d) {
+        return TORCH_GUARD_OR_FALSE(one.sym_size(d).sym_eq(other.sym_size(d)));
+    };
+    const bool sizes = at_most(query, 3, widest) && at_most(value, 3, widest) && equal(query, key, 3) &&
+                       equal(key, value, 2) && equal(query, key, 0) && equal(query, value, 0) &&
+                       equal(query, key, 1) && equal(query, value, 1) && at_most(query, 0, most_groups) &&
+                       at_most(query, 1, most_groups);
+    return types && sizes && (!mask || !mask->defined() || mask->dim() <= 4);
+}
+
+} // namespace
+
+std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                              const OptionalTensor& mask, double dropout, bool /*causal*/,
+                              std::optional<double> /*scale*/, bool grouped) {
+    const bool allowed = at::globalContext().userEnabledOverrideableSDP();
+    const bool fused = allowed && has_kernel(query, key, value, mask, dropout, grouped);
+    return static_cast<std::int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
+}
+
+namespace {
+
+/// The words of the kernels' parameter block, in order.
+enum Word : std::size_t {
+    of_query,
+    of_key,
+    of_value,
+    of_bias,
+    of_output,
+    of_log_sums,
+    of_grad_output,
+    of_output_dots,
+    of_grad_query,
+    of_grad_key,
+    of_grad_value,
+    of_grad_bias,
+    of_carried,
+    strides,
+    zeros = strides + 17, ///< two words, at a multiple of 16 bytes
+    words = zeros + 2
+};
+static_assert(zeros % 2 == 0);
+
+/// The tensors of one attention and its launches.
+class Attention {
+  public:
+    Attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
+              bool causal, std::optional<double> scale)
+        : query_(rows(query)), key_(rows(key)), value_(rows(value)), causal_(causal),
+          in_quads_(is_in_groups(query_, 4) && is_in_groups(key_, 4) && is_in_groups(value_, 4)) {
+        TORCH_CHECK_NOT_IMPLEMENTED(has_kernel(query, key, value, bias, 0, false),
+                                    "attention of these tensors");
+        set(of_query, 0, query_);
+        set(of_key, 1, key_);
+        set(of_value, 2, value_);
+        if (bias && bias->defined()) {
+            TORCH_CHECK_NOT_IMPLEMENTED(bias->scalar_type() == query.scalar_type(),
+                                        "attention with a bias of ", bias->scalar_type());
+            bias_ = bias->expand({query.size(0), query.size(1), query.size(2), key.size(2)});
+            block_[of_bias] = raw_address(bias_);
+            for (std::size_t d = 0; d < 4; ++d)
+                block_[strides + 12 + d] =
+                    static_cast<std::uint64_t>(bias_.stride(static_cast<std::int64_t>(d)));
+        }
+        parameters_.queries = static_cast<std::uint32_t>(query.size(2));
+        parameters_.keys = static_cast<std::uint32_t>(key.size(2));
+        parameters_.width = static_cast<std::uint32_t>(query.size(3));
+        parameters_.value_width = static_cast<std::uint32_t>(value.size(3));
+        parameters_.heads = static_cast<std::uint32_t>(query.size(1));
+        const std::int64_t rows = query.size(0) * query.size(1) * query.size(2);
+        TORCH_CHECK_NOT_IMPLEMENTED(rows < (std::int64_t{1} << 31), "attention of ", rows, " queries");
+        parameters_.rows = static_cast<std::uint32_t>(rows);
+        parameters_.scale =
+            static_cast<float>(scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
+        if (parameters_.scale > std::numeric_limits<float>::min())
+            units_ = attention_on_units(device(query.device().index()), query.scalar_type(),
+                                        std::max(query.size(3), value.size(3)));
+    }
+
+    std::tuple<Tensor, Tensor> forward() {
+        const Tensor output =
+            at::empty({query_.size(0), query_.size(1), query_.size(2), value_.size(3)}, query_.options());
+        const Tensor log_sums = row_numbers();
+        block_[of_output] = raw_address(output);
+        block_[of_log_sums] = raw_address(log_sums);
+        const Walk walk{query_.size(2), key_.size(2), 1, 1, 2};
+        if (units_ && fits(units_->forward, walk, {query_, key_, value_}))
+            run_on_units(units_->forward, walk, {query_, key_, value_}, {writes(output), writes(log_sums)});
+        else
+            run_in_steps(kernels::attention_forward, walk, {writes(output), writes(log_sums)});
+        return {output, log_sums};
+    }
+
+    /// Gradients of query, key, value and bias (undefined unless requested; with the bias's own sizes).
+    std::tuple<Tensor, Tensor, Tensor, Tensor> backward(const Tensor& grad_output, const Tensor& output,
+                                                        const Tensor& log_sums, at::IntArrayRef bias_sizes,
+                                                        bool wants_grad_bias) {
+        const Tensor gradient = rows(grad_output), outputs = output.contiguous(), dots = row_numbers();
+        set(of_grad_output, 3, gradient);
+        in_quads_ = in_quads_ && is_in_groups(gradient, 4);
+        block_[of_output] = raw_address(outputs);
+        block_[of_log_sums] = raw_address(log_sums);
+        block_[of_output_dots] = raw_address(dots);
+        const auto like = [](const Tensor& t) { return at::empty(t.sizes(), t.options()); };
+        const Tensor grad_query = like(query_), grad_key = like(key_), grad_value = like(value_);
+        block_[of_grad_query] = raw_address(grad_query);
+        block_[of_grad_key] = raw_address(grad_key);
+        block_[of_grad_value] = raw_address(grad_value);
+        Tensor grad_bias;
+        wants_grad_bias_ = wants_grad_bias && bias_.defined();
+        if (wants_grad_bias_) {
+            grad_bias = at::empty(bias_.sizes(), bias_.options());
+            block_[of_grad_bias] = raw_address(grad_bias);
+        }
+        run(kernels::attention_output_dots, linear_groups(parameters_.rows, 16),
+            {reads(gradient), reads(outputs), writes(dots)});
+        std::vector<Access> of_queries{reads(gradient), reads(log_sums), reads(dots), writes(grad_query)};
+        if (wants_grad_bias_)
+            of_queries.push_back(writes(grad_bias));
+        const std::vector<Access> of_keys{reads(gradient), reads(log_sums), reads(dots), writes(grad_key),
+                                          writes(grad_value)};
+        const Walk over_keys{query_.size(2), key_.size(2), 2, 1, 0};
+        const Walk over_queries{key_.size(2), query_.size(2), 2, 2, 0};
+        const std::vector<Tensor> operands{query_, key_, value_, gradient};
+        if (units_ && !wants_grad_bias_ && fits(units_->of_queries, over_keys, operands) &&
+            fits(units_->of_keys, over_queries, operands)) {
+            run_on_units(units_->of_queries, over_keys, operands, of_queries);
+            run_on_units(units_->of_keys, over_queries, operands, of_keys);
+        } else {
+            run_in_steps(kernels::attention_queries_backward, over_keys, of_queries);
+            run_in_steps(kernels::attention_keys_backward, over_queries, of_keys);
+        }
+        return {grad_query, grad_key, grad_value,
+                wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
+    }
+
+  private:
+    static Tensor rows(const Tensor& tensor) {
+        return tensor.stride(3) == 1 || tensor.size(3) == 1 ? tensor : tensor.contiguous();
+    }
+    Tensor row_numbers() const {
+        return at::empty({query_.size(0), query_.size(1), query_.size(2)},
+                         query_.options().dtype(at::kFloat));
+    }
+    void set(Word word, std::size_t which, const Tensor& tensor) {
+        block_[word] = raw_address(tensor);
+        for (std::size_t d = 0; d < 3; ++d)
+            block_[strides + which * 3 + d] =
+                static_cast<std::uint64_t>(tensor.stride(static_cast<std::int64_t>(d)));
+    }
+    Groups tiles(std::int64_t rows, std::int64_t rows_of_tile) const {
+        return {static_cast<std::uint32_t>(kernels::ceil_div(rows, rows_of_tile)), parameters_.heads,
+                static_cast<std::uint32_t>(query_.size(0))};
+    }
+    std::int64_t result_quads() const {
+        return kernels::ceil_div(std::max(query_.size(3), value_.size(3)), quad_columns);
+    }
+    /// As many as registers allow; fewer if a tile would be larger than the tensor, or if there would be too
+    /// few workgroups to fill a large GPU.
+    std::int64_t rows_of_thread(std::int64_t rows) const {
+        constexpr std::int64_t worthwhile_groups = 256;
+        const std::int64_t most = 8 / result_quads(), heads = query_.size(0) * query_.size(1);
+        if (rows <= row_groups)
+            return 1;
+        const bool few = kernels::ceil_div(rows, most * row_groups) * heads < worthwhile_groups;
+        return rows <= 4 * row_groups || few ? 4 : most;
+    }
+
+    /// The loops of a kernel that owns `rows` rows and loops over `length` other rows. Cost per 64 of those:
+    /// the number of tile products and of weighted sums. Between launches, a row carries its weighted sums
+    /// and `numbers` more numbers.
+    struct Walk {
+        std::int64_t rows, length, products, weighted_sums, numbers;
+    };
+    /// One launch, or several if the kernel's loops would be too long.
+    void run_in_steps(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, const Walk& walk,
+                      std::vector<Access> accesses) {
+        const std::int64_t quads = result_quads(), width = quads * quad_columns;
+        // The test that ends a loop counts as an iteration.
+        const std::int64_t of_product = width / slice * (2 + slice / 4) + 1;
+        const std::int64_t of_sum = 2 * quads * 2 + tile_columns / 4 + 1;
+        const std::int64_t of_tile = 1 + walk.products * of_product + walk.weighted_sums * of_sum;
+        const std::int64_t step = most_iterations / of_tile * tile_columns;
+        const std::int64_t rows = rows_of_thread(walk.rows);
+        in_steps_ = walk.length > step;
+        Tensor carried;
+        if (in_steps_) {
+            carried = at::empty(
+                {query_.size(0), query_.size(1), walk.rows, walk.weighted_sums * width + walk.numbers},
+                query_.options().dtype(at::kFloat));
+            block_[of_carried] = raw_address(carried);
+            accesses.push_back(writes(carried));
+        }
+        for (std::int64_t first = 0; first < walk.length; first += step) {
+            parameters_.first = static_cast<std::uint32_t>(first);
+            parameters_.end = static_cast<std::uint32_t>(std::min(first + step, walk.length));
+            run(kernel, tiles(walk.rows, rows * row_groups), accesses, rows);
+        }
+        in_steps_ = false;
+    }
+
+    /// Bytes from one row to the next.
+    static std::uint64_t row_bytes(const Tensor& tensor) {
+        return tensor.size(2) == 1 ? 0
+                                   : static_cast<std::uint64_t>(tensor.stride(2)) *
+                                         static_cast<std::uint64_t>(tensor.element_size());
+    }
+    /// Whether one launch on matrix units can do the work.
+    static bool fits(const runtime::UnitPass& kernel, const Walk& walk, at::TensorList operands) {
+        return walk.length / kernel.step < most_iterations && walk.rows / kernel.rows < most_groups &&
+               std::ranges::all_of(operands, [](const Tensor& tensor) {
+                   return row_bytes(tensor) <= std::numeric_limits<std::uint32_t>::max();
+               });
+    }
+    /// operands: query, key, value and, in the backward pass, the output's gradient.
+    void run_on_units(const runtime::UnitPass& kernel, const Walk& walk, at::TensorList operands,
+                      std::vector<Access> accesses) {
+        add_reads(accesses);
+        kernels::AttentionUnitsConstants constants = kernel.constants;
+        constants.causal = causal_;
+        constants.has_bias = bias_.defined();
+        constants.in_eights =
+            std::ranges::all_of(operands, [](const Tensor& tensor) { return is_in_groups(tensor, 8); });
+        const auto stride = [&](std::size_t i) {
+            return i < operands.size() ? static_cast<std::uint32_t>(row_bytes(operands[i])) : 0;
+        };
+        const UploadedBlock block(query_.device().index(), std::span<const std::uint64_t>(block_));
+        const kernels::AttentionUnitsParameters parameters{.block = block.address(),
+                                                           .queries = parameters_.queries,
+                                                           .keys = parameters_.keys,
+                                                           .width = parameters_.width,
+                                                           .value_width = parameters_.value_width,
+                                                           .heads = parameters_.heads,
+                                                           .scale = parameters_.scale,
+                                                           .query_stride = stride(0),
+                                                           .key_stride = stride(1),
+                                                           .value_stride = stride(2),
+                                                           .grad_stride = stride(3)};
+        launch(query_.device().index(), *kernel.kernel, tiles(walk.rows, kernel.rows),
+               std::as_bytes(std::span(&parameters, 1)), accesses, constants.list());
+    }
+
+    void add_reads(std::vector<Access>& accesses) const {
+        for (const Tensor& tensor : {query_, key_, value_, bias_})
+            if (tensor.defined())
+                accesses.push_back(reads(tensor));
+    }
+    void run(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, Groups groups,
+             std::vector<Access> accesses, std::int64_t rows_of_thread = 8) {
+        add_reads(accesses);
+        const kernels::AttentionConstants constants{
+            .dtype = dtype_code(query_.scalar_type()),
+            .causal = causal_,
+            .has_bias = bias_.defined(),
+            .in_quads = in_quads_,
+            .rows_of_thread = static_cast<std::uint32_t>(rows_of_thread),
+            .result_quads = static_cast<std::uint32_t>(result_quads()),
+            .tile_quads =
+                static_cast<std::uint32_t>((rows_of_thread * row_groups + tile_columns) * (slice / 4 + 1)),
+            .wants_grad_bias = wants_grad_bias_,
+            .in_steps = in_steps_};
+        const UploadedBlock block(query_.device().index(), std::span<const std::uint64_t>(block_));
+        parameters_.block = block.address();
+        launch(query_.device(), kernel, groups, parameters_, accesses, constants);
+    }
+
+    Tensor query_, key_, value_, bias_;
+    bool causal_, in_quads_, wants_grad_bias_ = false, in_steps_ = false;
+    kernels::AttentionParameters parameters_{};
+    std::optional<runtime::UnitAttention> units_;
+    std::array<std::uint64_t, words> block_{};
+};
+
+using Forward = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>;
+
+Forward attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
+                  double dropout, bool causal, bool /*return_debug_mask*/, std::optional<double> scale) {
+    TORCH_CHECK(dropout == 0, "the attention kernels do not support dropout");
+    auto [output, log_sums] = Attention(query, key, value, bias, causal, scale).forward();
+    return {output,   log_sums, Tensor(), Tensor(), c10::SymInt(query.size(2)), c10::SymInt(key.size(2)),
+            Tensor(), Tensor(), Tensor()};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor>
+attention_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
+                   const Tensor& bias, std::array<bool, 4> grad_input_mask, const Tensor& out,
+                   const Tensor& logsumexp, const Tensor& /*cum_seq_q*/, const Tensor& /*cum_seq_k*/,
+                   std::int64_t /*max_q*/, std::int64_t /*max_k*/, double /*dropout*/, bool causal,
+                   const Tensor& /*philox_seed*/, const Tensor& /*philox_offset*/,
+                   std::optional<double> scale) {
+    const OptionalTensor added = bias.defined() ? OptionalTensor(bias) : std::nullopt;
+    return Attention(query, key, value, added, causal, scale)
+        .backward(grad_out, out, logsumexp, bias.defined() ? bias.sizes() : at::IntArrayRef(),
+                  grad_input_mask[3]);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "_fused_sdp_choice", &choose_attention);
+    register_operator(m, "_scaled_dot_product_fused_attention_overrideable", &attention);
+    register_operator(m, "_scaled_dot_product_fused_attention_overrideable_backward", &attention_backward);
+}
+
+} // namespace
+
+} // namespace rvk
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &rvk::choose_attention)
+} // namespace at::native

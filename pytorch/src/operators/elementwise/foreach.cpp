@@ -1,0 +1,227 @@
+/// The operators on lists that optimizers use: one launch for all tensors of a list if they are alike,
+/// otherwise PyTorch's loop with one launch per tensor.
+
+#include "../../dispatch/structured.h"
+#include "../lib/tensor_list.h"
+#include "elementwise.h"
+
+#include <rekindle/kernels/families/elementwise_list.h>
+
+#include <ATen/ops/_foreach_add_native.h>
+#include <ATen/ops/_foreach_addcdiv_native.h>
+#include <ATen/ops/_foreach_addcmul_native.h>
+#include <ATen/ops/_foreach_div_native.h>
+#include <ATen/ops/_foreach_lerp_native.h>
+#include <ATen/ops/_foreach_mul_native.h>
+#include <ATen/ops/_foreach_neg_native.h>
+#include <ATen/ops/_foreach_sqrt_native.h>
+#include <ATen/ops/_foreach_sub_native.h>
+#include <ATen/ops/empty_like.h>
+#include <bit>
+#include <torch/library.h>
+
+namespace rvk {
+
+namespace {
+
+using at::Scalar;
+using at::TensorList;
+using Scalars = at::ArrayRef<Scalar>;
+using Tensors = std::vector<at::Tensor>;
+
+/// One call: an operation on lists of tensors, with no scalar, one scalar for all tensors, or one per tensor.
+/// The scalar is in slot `slot`; if the operation takes it as an input, `scalar_inputs` has its bit.
+struct ListCall {
+    Operation operation;
+    std::vector<TensorList> inputs;
+    Scalars scalars = {};
+    std::size_t slot = 0;
+    std::uint32_t scalar_inputs = 0;
+};
+
+void launch_table(TensorTable<9>& table, const ListCall& call, const at::Tensor& like,
+                  std::span<const Access> accesses, bool quads) {
+    kernels::ElementwiseListParameters p;
+    Groups groups;
+    const UploadedBlock words = table.upload(like.device().index(), groups);
+    p.table = words.address();
+    p.tensors = table.tensors();
+    p.elements = table.elements_per_group();
+    const auto inputs = call.inputs.size() + (call.scalar_inputs != 0 ? 1 : 0);
+    launch(like.device(), kernels::elementwise_list, groups, p, accesses,
+           {.operation = static_cast<std::uint32_t>(call.operation),
+            .inputs = static_cast<std::uint32_t>(inputs),
+            .common_dtype = dtype_code(like.scalar_type()),
+            .scalar_inputs = call.scalar_inputs,
+            .quads = quads});
+}
+
+void run(TensorList outputs, const ListCall& call) {
+    TensorTable<9> table;
+    std::vector<Access> accesses;
+    bool quads = true;
+    const auto flush = [&] {
+        if (table.tensors() != 0)
+            launch_table(table, call, outputs[0], accesses, quads);
+        table.clear();
+        accesses.clear();
+        quads = true;
+    };
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (outputs[i].numel() == 0)
+            continue;
+        const auto entry = table.add(static_cast<std::uint64_t>(outputs[i].numel()));
+        const std::uint64_t quad_bytes = 4 * outputs[i].element_size();
+        const auto use = [&](std::size_t word, const at::Tensor& tensor, bool written) {
+            entry[word] = raw_address(tensor);
+            quads = quads && entry[word] % quad_bytes == 0;
+            accesses.push_back(written ? writes(tensor) : reads(tensor));
+        };
+        use(2, outputs[i], true);
+        for (std::size_t k = 0; k < call.inputs.size(); ++k)
+            use(3 + k, call.inputs[k][i], false);
+        if (!call.scalars.empty()) {
+            const Scalar& scalar = call.scalars[call.scalars.size() == 1 ? 0 : i];
+            entry[6 + call.slot] = std::bit_cast<std::uint32_t>(static_cast<float>(scalar.toDouble()));
+        }
+        if (table.full())
+            flush();
+    }
+    flush();
+}
+
+bool real_scalars(Scalars scalars) {
+    return std::ranges::none_of(scalars, [](const Scalar& s) { return s.isComplex(); });
+}
+
+/// Computes in place in the first list and returns true, if one launch can process the lists.
+bool in_place(const ListCall& call, std::initializer_list<TensorList> lists) {
+    if (!fit_one_launch(lists) || !real_scalars(call.scalars))
+        return false;
+    run(call.inputs[0], call);
+    return true;
+}
+std::optional<Tensors> functional(const ListCall& call, std::initializer_list<TensorList> lists) {
+    if (!fit_one_launch(lists) || !real_scalars(call.scalars))
+        return std::nullopt;
+    Tensors outputs;
+    outputs.reserve(call.inputs[0].size());
+    for (const at::Tensor& tensor : call.inputs[0])
+        outputs.push_back(at::empty_like(tensor));
+    run(outputs, call);
+    return outputs;
+}
+
+/// Calls with a list and a scalar, a list and scalars, two lists …; `slow` is PyTorch's own function.
+template <Operation operation, std::size_t slot, std::uint32_t scalar_inputs, auto slow>
+void scalar_(TensorList self, const Scalar& scalar) {
+    if (!in_place({operation, {self}, scalar, slot, scalar_inputs}, {self}))
+        slow(self, scalar);
+}
+template <Operation operation, std::size_t slot, std::uint32_t scalar_inputs, auto slow>
+Tensors scalar(TensorList self, const Scalar& scalar) {
+    auto result = functional({operation, {self}, scalar, slot, scalar_inputs}, {self});
+    return result ? *std::move(result) : slow(self, scalar);
+}
+template <Operation operation, std::size_t slot, std::uint32_t scalar_inputs, auto slow>
+void scalars_(TensorList self, Scalars scalars) {
+    if (scalars.size() != self.size() || !in_place({operation, {self}, scalars, slot, scalar_inputs}, {self}))
+        slow(self, scalars);
+}
+template <Operation operation, auto slow>
+void list_(TensorList self, TensorList other) {
+    if (!in_place({operation, {self, other}}, {self, other}))
+        slow(self, other);
+}
+template <Operation operation, auto slow>
+Tensors list(TensorList self, TensorList other) {
+    auto result = functional({operation, {self, other}}, {self, other});
+    return result ? *std::move(result) : slow(self, other);
+}
+template <Operation operation, std::size_t slot, auto slow>
+void list_with_scalar_(TensorList self, TensorList other, const Scalar& scalar) {
+    if (!in_place({operation, {self, other}, scalar, slot}, {self, other}))
+        slow(self, other, scalar);
+}
+template <Operation operation, std::size_t slot, auto slow>
+Tensors list_with_scalar(TensorList self, TensorList other, const Scalar& scalar) {
+    auto result = functional({operation, {self, other}, scalar, slot}, {self, other});
+    return result ? *std::move(result) : slow(self, other, scalar);
+}
+template <Operation operation, auto slow>
+void lists_(TensorList self, TensorList first, TensorList second, const Scalar& scalar) {
+    if (!in_place({operation, {self, first, second}, scalar, 0}, {self, first, second}))
+        slow(self, first, second, scalar);
+}
+template <Operation operation, auto slow>
+void lists_with_scalars_(TensorList self, TensorList first, TensorList second, Scalars scalars) {
+    if (scalars.size() != self.size() ||
+        !in_place({operation, {self, first, second}, scalars, 0}, {self, first, second}))
+        slow(self, first, second, scalars);
+}
+template <Operation operation, auto slow>
+void unary_(TensorList self) {
+    if (!in_place({operation, {self}}, {self}))
+        slow(self);
+}
+template <Operation operation, auto slow>
+Tensors unary(TensorList self) {
+    auto result = functional({operation, {self}}, {self});
+    return result ? *std::move(result) : slow(self);
+}
+
+void subtract_(TensorList self, TensorList other, const Scalar& alpha) {
+    const Scalar negated = -alpha;
+    if (!in_place({Operation::add, {self, other}, negated, 2}, {self, other}))
+        at::native::foreach_tensor_sub_list_kernel_slow_(self, other, alpha);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    using namespace at::native;
+    using enum Operation;
+    register_operator(m, "_foreach_mul_.Scalar",
+                      &scalar_<multiply, 1, 2, &foreach_tensor_mul_scalar_kernel_slow_>);
+    register_operator(m, "_foreach_mul.Scalar",
+                      &scalar<multiply, 1, 2, &foreach_tensor_mul_scalar_kernel_slow>);
+    register_operator(m, "_foreach_mul_.ScalarList",
+                      &scalars_<multiply, 1, 2, &foreach_tensor_mul_scalarlist_kernel_slow_>);
+    register_operator(m, "_foreach_mul_.List", &list_<multiply, &foreach_tensor_mul_list_kernel_slow_>);
+    register_operator(m, "_foreach_mul.List", &list<multiply, &foreach_tensor_mul_list_kernel_slow>);
+    register_operator(m, "_foreach_div_.Scalar",
+                      &scalar_<divide, 1, 2, &foreach_tensor_div_scalar_kernel_slow_>);
+    register_operator(m, "_foreach_div.Scalar",
+                      &scalar<divide, 1, 2, &foreach_tensor_div_scalar_kernel_slow>);
+    register_operator(m, "_foreach_div_.ScalarList",
+                      &scalars_<divide, 1, 2, &foreach_tensor_div_scalarlist_kernel_slow_>);
+    register_operator(m, "_foreach_div_.List", &list_<divide, &foreach_tensor_div_list_kernel_slow_>);
+    register_operator(m, "_foreach_div.List", &list<divide, &foreach_tensor_div_list_kernel_slow>);
+    register_operator(m, "_foreach_add_.Scalar",
+                      &scalar_<add_scalar, 0, 0, &foreach_tensor_add_scalar_kernel_slow_>);
+    register_operator(m, "_foreach_add.Scalar",
+                      &scalar<add_scalar, 0, 0, &foreach_tensor_add_scalar_kernel_slow>);
+    register_operator(m, "_foreach_add_.ScalarList",
+                      &scalars_<add_scalar, 0, 0, &foreach_tensor_add_scalarlist_kernel_slow_>);
+    register_operator(m, "_foreach_add_.List",
+                      &list_with_scalar_<add, 2, &foreach_tensor_add_list_kernel_slow_>);
+    register_operator(m, "_foreach_add.List",
+                      &list_with_scalar<add, 2, &foreach_tensor_add_list_kernel_slow>);
+    register_operator(m, "_foreach_sub_.List", &subtract_);
+    register_operator(m, "_foreach_lerp_.Scalar",
+                      &list_with_scalar_<lerp_scalar, 2, &foreach_tensor_lerp_list_kernel_slow_>);
+    register_operator(m, "_foreach_addcmul_.Scalar",
+                      &lists_<add_product, &foreach_tensor_addcmul_scalar_slow_>);
+    register_operator(m, "_foreach_addcmul_.ScalarList",
+                      &lists_with_scalars_<add_product, &foreach_tensor_addcmul_scalarlist_slow_>);
+    register_operator(m, "_foreach_addcdiv_.Scalar",
+                      &lists_<add_quotient, &foreach_tensor_addcdiv_scalar_slow_>);
+    register_operator(m, "_foreach_addcdiv_.ScalarList",
+                      &lists_with_scalars_<add_quotient, &foreach_tensor_addcdiv_scalarlist_slow_>);
+    register_operator(m, "_foreach_sqrt", &unary<Operation::sqrt, &foreach_tensor_sqrt_slow>);
+    register_operator(m, "_foreach_sqrt_", &unary_<Operation::sqrt, &foreach_tensor_sqrt_slow_>);
+    register_operator(m, "_foreach_neg", &unary<negate, &foreach_tensor_neg_slow>);
+    register_operator(m, "_foreach_neg_", &unary_<negate, &foreach_tensor_neg_slow_>);
+}
+
+} // namespace
+
+} // namespace rvk

@@ -1,0 +1,601 @@
+/// convolution_overrideable and its backward, to which PyTorch dispatches convolutions on this device: one to
+/// three dimensions, transposed or not, with groups.
+
+#include "../../dispatch/limits.h"
+#include "../../dispatch/same_dtype.h"
+#include "../../dispatch/structured.h"
+#include "convolution_phases.h"
+#include "convolution_pointwise.h"
+#include "convolution_units.h"
+#include "convolution_winograd.h"
+#include "matrices.h"
+
+#include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/convolution.h>
+#include <rekindle/kernels/families/convolution_float64.h>
+#include <rekindle/kernels/families/convolution_int64.h>
+#include <rekindle/kernels/product_tiles.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/sum.h>
+#include <algorithm>
+#include <limits>
+
+namespace rvk {
+
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+using Operation = ConvolutionOperation;
+using Operands = ConvolutionOperands;
+
+void fill_last(Size3& to, IntArrayRef from, std::size_t spatial) {
+    for (std::size_t d = 0; d < spatial; ++d)
+        to[3 - spatial + d] = from.size() == 1 ? from[0] : from[d];
+}
+
+/// input and output: the sizes of the convolution that is not transposed.
+Geometry geometry_of(IntArrayRef input, IntArrayRef weight, IntArrayRef output, IntArrayRef stride,
+                     IntArrayRef padding, IntArrayRef dilation, std::int64_t groups) {
+    const std::size_t spatial = weight.size() - 2;
+    TORCH_CHECK_NOT_IMPLEMENTED(spatial >= 1 && spatial <= 3, "convolutions of ", spatial, " dimensions");
+    Geometry g;
+    g.batch = input[0];
+    g.groups = groups;
+    g.in_channels = weight[1];
+    g.out_channels = weight[0] / groups;
+    fill_last(g.input, input.slice(2), spatial);
+    fill_last(g.output, output.slice(2), spatial);
+    fill_last(g.kernel, weight.slice(2), spatial);
+    fill_last(g.stride, stride, spatial);
+    fill_last(g.padding, padding, spatial);
+    fill_last(g.dilation, dilation, spatial);
+    g.flatten_pixels();
+    return g;
+}
+
+std::vector<std::int64_t> output_sizes(IntArrayRef input, IntArrayRef weight, IntArrayRef stride,
+                                       IntArrayRef padding, IntArrayRef dilation) {
+    std::vector<std::int64_t> sizes{input[0], weight[0]};
+    for (std::size_t d = 2; d < input.size(); ++d)
+        sizes.push_back(
+            (input[d] + 2 * padding[d - 2] - (dilation[d - 2] * (weight[d] - 1) + 1)) / stride[d - 2] + 1);
+    return sizes;
+}
+
+std::vector<std::int64_t> transposed_output_sizes(IntArrayRef input, IntArrayRef weight, IntArrayRef stride,
+                                                  IntArrayRef padding, IntArrayRef dilation,
+                                                  IntArrayRef output_padding, std::int64_t groups) {
+    std::vector<std::int64_t> sizes{input[0], weight[1] * groups};
+    for (std::size_t d = 2; d < input.size(); ++d)
+        sizes.push_back((input[d] - 1) * stride[d - 2] - 2 * padding[d - 2] +
+                        dilation[d - 2] * (weight[d] - 1) + output_padding[d - 2] + 1);
+    return sizes;
+}
+
+using Tile = kernels::ProductTile;
+
+/// The longest sum that one launch can compute.
+std::int64_t longest_k(const Tile& tile) {
+    return most_iterations / tile.iterations * tile.depth;
+}
+
+constexpr Tile tile_of_size(std::uint32_t rows, std::uint32_t columns) {
+    return kernels::tile_of_size<kernels::ConvolutionVariant>(kernels::convolution_variants, rows, columns);
+}
+
+struct Kernels {
+    Tile small_tile; ///< the tile that every family of numbers has
+    const kernels::Kernel *direct, *weight_direct;
+};
+Kernels kernels_of(NumberFamily family) {
+    switch (family) {
+    case NumberFamily::float64:
+        return {kernels::tile_of(kernels::convolution_variants_float64[0]),
+                &kernels::convolution_direct_float64.kernel,
+                &kernels::convolution_weight_direct_float64.kernel};
+    case NumberFamily::integer:
+        return {kernels::tile_of(kernels::convolution_variants_int64[0]),
+                &kernels::convolution_direct_int64.kernel, &kernels::convolution_weight_direct_int64.kernel};
+    default:
+        return {tile_of_size(32, 32), &kernels::convolution_direct.kernel,
+                &kernels::convolution_weight_direct.kernel};
+    }
+}
+
+/// The workgroups of `columns` x `rows` tiles: tile columns in x and tile rows in y; above 32,768 columns,
+/// they continue in y (`tile_at` in convolution.slang).
+Groups tile_groups(std::int64_t columns, std::int64_t rows, std::int64_t z) {
+    const std::int64_t column_rows = kernels::ceil_div(columns, groups_per_row);
+    TORCH_CHECK_NOT_IMPLEMENTED(rows * column_rows <= most_groups && z <= most_groups, "convolutions of ",
+                                columns, " x ", rows, " x ", z, " tiles");
+    if (columns <= groups_per_row)
+        return {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(rows),
+                static_cast<std::uint32_t>(z)};
+    return {static_cast<std::uint32_t>(groups_per_row), static_cast<std::uint32_t>(rows * column_rows),
+            static_cast<std::uint32_t>(z)};
+}
+
+std::uint32_t narrow(std::int64_t value, const char* what) {
+    TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
+                                "convolutions with ", value, " ", what);
+    return static_cast<std::uint32_t>(value);
+}
+std::uint32_t pack_16_bits(std::int64_t lower, std::int64_t upper) {
+    TORCH_CHECK_NOT_IMPLEMENTED(lower < 65536 && upper < 65536,
+                                "convolutions with a kernel, stride, dilation or padding of ",
+                                std::max(lower, upper));
+    return static_cast<std::uint32_t>(lower | (upper << 16));
+}
+
+/// With one_tap, k in convolution.slang runs over this many channels before the next tap.
+constexpr std::int64_t channels_of_block = 16;
+/// With at least this many multiply-adds, the time to reorder the weight does not matter.
+constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
+
+/// The most elements of one piece of a phase, which is computed in scratch memory and then copied to its
+/// places.
+constexpr std::int64_t most_phase_elements = std::int64_t{1} << 26;
+
+/// C = A * B of convolution.slang. Its operands are contiguous.
+struct Work {
+    const Geometry& g;
+    Operation operation;
+    NumberFamily family;
+    at::ScalarType dtype;
+    std::int64_t m, n, k;
+    Size3 grid, image;
+    std::int64_t channels; ///< of the image, in one group
+
+    Work(const Geometry& geometry, Operation op, at::ScalarType type, c10::Device device)
+        : g(geometry), operation(op), family(number_family(type, device)), dtype(type) {
+        const std::int64_t taps = volume(g.kernel);
+        const bool backward = op == Operation::input_gradient;
+        image = backward ? g.output : g.input;
+        grid = backward ? g.input : g.output;
+        channels = backward ? g.out_channels : g.in_channels;
+        const std::int64_t pixels = g.batch * volume(grid), gathered = channels * taps;
+        const bool of_weight = op == Operation::weight_gradient;
+        m = backward ? g.in_channels : g.out_channels;
+        n = of_weight ? gathered : pixels;
+        k = of_weight ? pixels : gathered;
+    }
+
+    kernels::ConvolutionParameters parameters(const Operands& operands, std::int64_t k_part) const {
+        kernels::ConvolutionParameters p{};
+        p.image = address(operands.image);
+        p.other = address(operands.other);
+        p.result = address(operands.result);
+        p.bias = operands.bias.defined() ? address(operands.bias) : 0;
+        p.m = narrow(m, "channels");
+        p.n = narrow(n, "columns");
+        p.k = narrow(k, "products in a sum");
+        p.k_part = narrow(k_part, "products in a part");
+        p.channels = narrow(channels, "channels");
+        p.groups = narrow(g.groups, "groups");
+        p.image_depth = narrow(image[0], "planes");
+        p.image_height = narrow(image[1], "rows");
+        p.image_width = narrow(image[2], "pixels in a row");
+        p.grid_depth = narrow(grid[0], "planes");
+        p.grid_height = narrow(grid[1], "rows");
+        p.grid_width = narrow(grid[2], "pixels in a row");
+        p.kernel_depth = narrow(g.kernel[0], "planes of the kernel");
+        p.kernel_height_width = pack_16_bits(g.kernel[1], g.kernel[2]);
+        p.stride_depth_height = pack_16_bits(g.stride[0], g.stride[1]);
+        p.stride_width_dilation_depth = pack_16_bits(g.stride[2], g.dilation[0]);
+        p.dilation_height_width = pack_16_bits(g.dilation[1], g.dilation[2]);
+        p.padding_depth_height = pack_16_bits(g.padding[0], g.padding[1]);
+        p.padding_width = narrow(g.padding[2], "pixels of padding");
+        const Size3& counted = operation == Operation::weight_gradient ? grid : g.kernel;
+        const Quotient depth(counted[0]), height(counted[1]), width(counted[2]);
+        p.depth_multiplier = depth.multiplier;
+        p.height_multiplier = height.multiplier;
+        p.width_multiplier = width.multiplier;
+        p.shifts = depth.shift | (height.shift << 8) | (width.shift << 16);
+        narrow(channels * volume(image), "elements in an image");
+        return p;
+    }
+
+    std::uint64_t quad_bytes() const { return dtype == at::kFloat ? 16 : 8; }
+    bool quads(const Tensor& tensor, std::int64_t run) const {
+        return run % 4 == 0 && address(tensor) % quad_bytes() == 0;
+    }
+
+    /// The choices of a launch other than the sizes.
+    struct Variant {
+        bool edges = true, in_parts = false, one_tap = false;
+        bool without_tiles = false;
+        std::uint32_t shared_numbers = 1;
+        std::uint32_t row_taps = 1; ///< without tiles
+    };
+    void launch(const kernels::Kernel& kernel, Groups groups, const Operands& operands, std::int64_t k_part,
+                const Variant& variant) const {
+        const kernels::ConvolutionParameters p = parameters(operands, k_part);
+        const bool by_pixels = operation == Operation::weight_gradient;
+        const bool rows_of_k = operation == Operation::forward || variant.one_tap;
+        // With 16 rows, a tile has less than one quad of rows per thread.
+        const bool quads_of_other = &kernel == &kernels::convolution_16x128.kernel ? false
+                                    : by_pixels ? quads(operands.other, volume(grid))
+                                    : rows_of_k ? quads(operands.other, k)
+                                                : false;
+        const std::int64_t adjacent = variant.without_tiles ? grid[2] : by_pixels ? n : volume(grid);
+        const kernels::ConvolutionConstants constants{
+            .dtype = dtype_code(dtype),
+            .edges = variant.edges ? 3u : 0u,
+            .shared_numbers = variant.shared_numbers,
+            .operation = static_cast<std::uint32_t>(operation),
+            .dimensions = g.dimensions(),
+            .pointwise = g.pointwise(),
+            .unit_stride = g.unit_stride(),
+            .a_sharing = quads_of_other ? 0u : 2u,
+            .one_tap = variant.one_tap,
+            .in_parts = variant.in_parts,
+            .has_bias = operands.bias.defined(),
+            .stores_quads =
+                !variant.in_parts && (!by_pixels || g.pointwise()) && quads(operands.result, adjacent),
+            .adjacent_taps = variant.without_tiles && g.stride[2] == 1 && g.dilation[2] == 1,
+            .row_taps = variant.row_taps};
+        std::array accesses{reads(operands.image), reads(operands.other), writes(operands.result), Access{}};
+        if (operands.bias.defined())
+            accesses[3] = reads(operands.bias);
+        rvk::launch(operands.result.device().index(), kernel, groups, std::as_bytes(std::span(&p, 1)),
+                    std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
+    }
+
+    /// Whether all columns of a tile of this width (weight gradient) or all k of a slice (the other
+    /// operations) have the same tap.
+    bool one_tap(std::int64_t tile_columns) const {
+        if (operation == Operation::weight_gradient)
+            return g.pointwise() || channels % tile_columns == 0;
+        return !g.pointwise() && channels % channels_of_block == 0 && m * n * k >= products_worth_reordering;
+    }
+    Tensor reordered_weight(const Tensor& weight) const;
+    bool is_direct() const;
+    /// Quads of adjacent pixels in the rows of the grid.
+    std::int64_t pixel_quads() const { return n / grid[2] * kernels::ceil_div<std::int64_t>(grid[2], 4); }
+    void run(const Operands& operands) const;
+    void run_groups(const Operands& operands) const;
+    Tile tile() const;
+    std::int64_t most_parts() const;
+    std::int64_t parts_of(std::int64_t tiles, std::int64_t tile_columns) const;
+    void run_directly(const Operands& operands) const;
+    void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
+                      std::int64_t parts, std::int64_t k_part) const;
+};
+
+/// Matrices [groups, m, k] with k in the order of one_tap.
+Tensor Work::reordered_weight(const Tensor& weight) const {
+    const std::int64_t blocks = channels / channels_of_block, taps = volume(g.kernel);
+    if (operation == Operation::forward)
+        return weight.view({g.groups, m, blocks, channels_of_block, taps}).transpose(3, 4).contiguous();
+    return weight.view({g.groups, blocks, channels_of_block, m, taps}).permute({0, 3, 1, 4, 2}).contiguous();
+}
+
+void Work::run_directly(const Operands& operands) const {
+    const Kernels family_kernels = kernels_of(family);
+    Variant variant{.edges = false, .without_tiles = true};
+    if (operation != Operation::weight_gradient) {
+        const Groups groups = tile_groups(kernels::ceil_div(pixel_quads(), 256), m, g.groups);
+        launch(*family_kernels.direct, groups, operands, k, variant);
+        return;
+    }
+    // A workgroup for several taps reads the gradient only once; use it only with enough workgroups to fill
+    // the GPU.
+    const std::int64_t width = g.kernel[2], lines = channels * g.kernel[0] * g.kernel[1];
+    const std::int64_t per_line = lines * m * g.groups >= 256 ? kernels::ceil_div(width, 8) : width;
+    variant.row_taps = static_cast<std::uint32_t>(kernels::ceil_div(width, per_line));
+    variant.shared_numbers = 256 * variant.row_taps;
+    const std::int64_t per_row = kernels::ceil_div<std::int64_t>(width, variant.row_taps);
+    launch(*family_kernels.weight_direct, tile_groups(lines * per_row, m, g.groups), operands, k, variant);
+}
+
+void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
+                        std::int64_t parts, std::int64_t k_part) const {
+    const auto device = operands.result.device();
+    const Tensor memory =
+        at::empty({g.groups * parts, m, n}, at::TensorOptions().device(device).dtype(sum_type(family)));
+    groups.z = static_cast<std::uint32_t>(g.groups * parts);
+    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, k_part,
+           {.edges = edges,
+            .in_parts = true,
+            .one_tap = one_tap(tile.columns),
+            .shared_numbers = tile.shared_numbers()});
+    const std::uint64_t first = address(operands.result);
+    if (operation == Operation::weight_gradient) {
+        const Matrices result{first, m, n, n, 1, m * n, writes(operands.result)};
+        combine_parts({device, dtype, g.groups}, {memory, parts, parts * m * n, m * n, n}, result);
+        return;
+    }
+    // There is one group of channels. The columns of the sums are the pixels of all images, and each image of
+    // the result is a matrix of its own.
+    const std::int64_t pixels = volume(grid);
+    const Matrices result{first, m, pixels, pixels, 1, m * pixels, writes(operands.result)};
+    std::optional<Matrices> bias;
+    if (operands.bias.defined())
+        bias = Matrices{address(operands.bias), m, pixels, 1, 0, 0, reads(operands.bias)};
+    combine_parts({device, dtype, g.batch}, {memory, parts, pixels, m * n, n}, result, 1, bias, 1);
+}
+
+/// The largest tile that still gives every compute unit work, if necessary with k split.
+Tile Work::tile() const {
+    const bool of_weight = operation == Operation::weight_gradient;
+    const auto groups = [&](std::int64_t rows, std::int64_t columns) {
+        return kernels::ceil_div(m, rows) * kernels::ceil_div(n, columns) * g.groups *
+               (of_weight ? most_parts() : 1);
+    };
+    // Tiles of several taps need too many registers for more columns.
+    const bool wide = n > 64 && (!of_weight || one_tap(128));
+    if (family == NumberFamily::float32) {
+        if (m <= 16 && wide && groups(16, 128) >= 160)
+            return tile_of_size(16, 128);
+        // The weight gradient is faster with tiles of 64 x 128 and more splits of k.
+        const bool fills =
+            groups(128, 128) >= 160 || (groups(128, 128) >= 64 && groups(128, 128) * most_parts() >= 320);
+        if (m > 64 && wide && !of_weight && fills)
+            return tile_of_size(128, 128);
+        if (m > 32 && wide && groups(64, 128) >= 160)
+            return tile_of_size(64, 128);
+        if (m > 32 && n > 32 && groups(64, 64) >= 64)
+            return tile_of_size(64, 64);
+    }
+    return kernels_of(family).small_tile;
+}
+
+/// The most parts into which splitting k is worthwhile.
+std::int64_t Work::most_parts() const {
+    if (operation == Operation::weight_gradient)
+        return std::clamp<std::int64_t>(k / 256, 1, 128);
+    return g.groups > 1 ? 1 : std::clamp<std::int64_t>(k / 512, 1, 16);
+}
+
+/// The number of parts into which k is split so that every compute unit has work.
+std::int64_t Work::parts_of(std::int64_t tiles, std::int64_t tile_columns) const {
+    // Measured on an H200, which has 132 compute units.
+    const bool of_weight = operation == Operation::weight_gradient;
+    const std::int64_t wanted_tiles = of_weight && tile_columns == 128 ? 792 : 512;
+    const std::int64_t target_parts =
+        of_weight ? kernels::ceil_div(wanted_tiles, tiles) : std::max<std::int64_t>(wanted_tiles / tiles, 1);
+    return std::min(target_parts, most_parts());
+}
+
+/// Whether the kernels without tiles suit this convolution and their loops are short enough.
+bool Work::is_direct() const {
+    if (m > 2 || g.groups > most_groups)
+        return false;
+    if (operation == Operation::weight_gradient)
+        return n <= 1024 && k <= most_iterations * 256;
+    // Four nested loops share the limit.
+    return k <= most_iterations / 4 && kernels::ceil_div(n, 256) <= most_groups / 2 * groups_per_row;
+}
+
+void Work::run(const Operands& given) const {
+    if (given.result.numel() == 0)
+        return;
+    if (is_direct()) {
+        run_directly(given);
+        return;
+    }
+    const Tile tile = this->tile();
+    const bool of_weight = operation == Operation::weight_gradient;
+    if (k > longest_k(tile) && g.groups > 1 &&
+        (!of_weight || g.groups * kernels::ceil_div(k, longest_k(tile)) > most_groups)) {
+        run_groups(given);
+        return;
+    }
+    Operands operands = given;
+    if (!of_weight && one_tap(tile.columns))
+        operands.other = reordered_weight(given.other);
+    const std::int64_t columns = kernels::ceil_div(n, tile.columns), rows = kernels::ceil_div(m, tile.rows);
+    const Groups groups = tile_groups(columns, rows, g.groups);
+    const std::int64_t needed = kernels::ceil_div(k, longest_k(tile));
+    const std::int64_t target_parts = std::max(parts_of(columns * rows * g.groups, tile.columns), needed);
+    const std::int64_t k_part =
+        std::max<std::int64_t>(kernels::ceil_div(kernels::ceil_div(k, target_parts), 16) * 16, 16);
+    const std::int64_t parts = kernels::ceil_div(k, k_part);
+    // With small tiles, the checks cost too little to justify another pipeline.
+    const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
+    const std::int64_t matrices = of_weight ? g.groups : std::max(g.groups, g.batch);
+    const bool fits = matrices * parts <= most_groups;
+    TORCH_CHECK_NOT_IMPLEMENTED(fits || needed <= 1, "convolutions with sums of ", k, " products for ",
+                                matrices, " matrices");
+    if (parts > 1 && fits)
+        run_in_parts(operands, tile, groups, edges, parts, k_part);
+    else
+        launch(*tile.kernel, groups, operands, kernels::ceil_div(k, 16) * 16,
+               {.edges = edges, .one_tap = one_tap(tile.columns), .shared_numbers = tile.shared_numbers()});
+}
+
+/// Computes one group of channels at a time, for long sums.
+void Work::run_groups(const Operands& given) const {
+    Geometry one = g;
+    one.groups = 1;
+    const bool of_weight = operation == Operation::weight_gradient;
+    const auto group = [&](const Tensor& tensor, std::int64_t dim, std::int64_t number) {
+        const std::int64_t size = tensor.size(dim) / g.groups;
+        return tensor.narrow(dim, number * size, size);
+    };
+    for (std::int64_t number = 0; number < g.groups; ++number) {
+        const Tensor result = group(given.result, of_weight ? 0 : 1, number);
+        Operands operands{group(given.image, 1, number).contiguous(),
+                          group(given.other, of_weight ? 1 : 0, number).contiguous(), result.contiguous(),
+                          given.bias.defined() ? group(given.bias, 0, number) : Tensor()};
+        Work(one, operation, dtype, given.result.device()).run(operands);
+        if (!operands.result.is_same(result))
+            result.copy_(operands.result);
+    }
+}
+
+/// Chooses among matrix units, Winograd's algorithm, a product of matrices, and convolution.slang, for which
+/// it makes operands contiguous.
+void run(const Geometry& g, Operation operation, const Operands& given) {
+    const Tensor& result = given.result;
+    if (units_suit(g, operation, result.scalar_type(), result.device())) {
+        convolve_on_units(g, operation, given);
+        return;
+    }
+    if (winograd_suits(g, operation, result.scalar_type())) {
+        convolve_with_winograd(g, operation, given);
+        return;
+    }
+    const bool of_weight = operation == Operation::weight_gradient;
+    if (!of_weight && g.groups == 1 && g.per_pixel() && !result.is_contiguous() &&
+        is_by_pixels(given.image)) {
+        multiply_pixels(g, operation, given);
+        return;
+    }
+    const Operands operands{given.image.contiguous(), given.other.contiguous(),
+                            result.is_contiguous() ? result : at::empty(result.sizes(), result.options()),
+                            given.bias};
+    Work(g, operation, result.scalar_type(), result.device()).run(operands);
+    if (!operands.result.is_same(result))
+        result.copy_(operands.result);
+}
+
+/// Splits batches into pieces whose pixels can be numbered in 31 bits and whose tiles need no second row.
+void run_batches(Geometry g, Operation operation, const Operands& operands) {
+    const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
+    const std::int64_t most_pixels = most_groups * 32;
+    const std::int64_t most_batch =
+        std::max<std::int64_t>(most_pixels / std::max<std::int64_t>(pixels, 1), 1);
+    if (g.batch <= most_batch || operation == Operation::weight_gradient) {
+        run(g, operation, operands);
+        return;
+    }
+    const std::int64_t batch = g.batch;
+    for (std::int64_t first = 0; first < batch; first += most_batch) {
+        g.batch = std::min(most_batch, batch - first);
+        Operands piece = operands;
+        piece.image = operands.image.narrow(0, first, g.batch);
+        piece.result = operands.result.narrow(0, first, g.batch);
+        run(g, operation, piece);
+    }
+}
+
+/// Converts once to the memory format that the kernels for this operation expect, because each phase reads
+/// it.
+Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) {
+    if (winograd_suits(g, operation, image.scalar_type()))
+        return image;
+    return units_suit(g, operation, image.scalar_type(), image.device()) ? in_channels_last(image)
+                                                                         : image.contiguous();
+}
+
+/// Computes the input gradient of a convolution with strides phase by phase.
+void run_phases(const Geometry& g, const std::vector<JoinedPhases>& phases, const Operands& operands) {
+    const Tensor& result = operands.result;
+    if (!phases_cover_input(g)) {
+        if (operands.bias.defined()) {
+            std::vector<std::int64_t> sizes(static_cast<std::size_t>(result.dim()), 1);
+            sizes[1] = operands.bias.numel();
+            result.copy_(operands.bias.view(sizes).expand_as(result));
+        } else {
+            result.zero_();
+        }
+    }
+    const Tensor image = in_order_of(phases.front().geometry, Operation::input_gradient, operands.image);
+    for (const JoinedPhases& some : phases) {
+        Geometry dense = some.geometry;
+        const std::int64_t channels = dense.groups * dense.in_channels, pixels = volume(dense.input);
+        const std::int64_t most_batch = std::max<std::int64_t>(most_phase_elements / (channels * pixels), 1);
+        Operands piece{
+            {}, weight_of_phases(some, g, operands.other), {}, bias_of_phases(some, operands.bias)};
+        for (std::int64_t first = 0; first < g.batch; first += most_batch) {
+            dense.batch = std::min(most_batch, g.batch - first);
+            piece.image = image.narrow(0, first, dense.batch);
+            piece.result = at::empty({dense.batch, channels, pixels}, result.options());
+            run_batches(dense, Operation::input_gradient, piece);
+            place_phases(some, g, piece.result, result.narrow(0, first, dense.batch));
+        }
+    }
+}
+
+void run_input_gradient(const Geometry& g, const Operands& operands) {
+    if (const auto phases = phases_of(g); !phases.empty())
+        run_phases(g, phases, operands);
+    else
+        run_batches(g, Operation::input_gradient, operands);
+}
+
+/// As in cuDNN: channels_last if the input or the weight has it.
+at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
+    const auto channels_last =
+        input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;
+    return input.suggest_memory_format() == channels_last || weight.suggest_memory_format() == channels_last
+               ? channels_last
+               : at::MemoryFormat::Contiguous;
+}
+
+/// The only integer dtype that PyTorch convolves on the CPU is int64.
+void require_convolved(at::ScalarType dtype) {
+    TORCH_CHECK(!at::isIntegralType(dtype, true) || dtype == at::kLong,
+                "\"convolution\" not implemented for '", dtype, "'");
+}
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
+                   IntArrayRef output_padding, std::int64_t groups) {
+    require_convolved(input.scalar_type());
+    require_same_dtype(input, "input", weight, "weight");
+    require_same_dtype(input, "input", bias.value_or(Tensor()), "bias");
+    number_family(input.scalar_type(), input.device());
+    const auto sizes = transposed ? transposed_output_sizes(input.sizes(), weight.sizes(), stride, padding,
+                                                            dilation, output_padding, groups)
+                                  : output_sizes(input.sizes(), weight.sizes(), stride, padding, dilation);
+    const Tensor result = at::empty(sizes, input.options().memory_format(format_of(input, weight)));
+    const Operands operands{input, weight, result, bias && bias->defined() ? bias->contiguous() : Tensor()};
+    if (transposed)
+        run_input_gradient(
+            geometry_of(sizes, weight.sizes(), input.sizes(), stride, padding, dilation, groups), operands);
+    else
+        run_batches(geometry_of(input.sizes(), weight.sizes(), sizes, stride, padding, dilation, groups),
+                    Operation::forward, operands);
+    return result;
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, IntArrayRef stride,
+                     IntArrayRef padding, IntArrayRef dilation, bool transposed,
+                     IntArrayRef /*output_padding*/, std::int64_t groups, std::array<bool, 3> output_mask) {
+    require_convolved(input.scalar_type());
+    require_same_dtype(input, "input", weight, "weight");
+    require_same_dtype(grad_output, "grad_output", input, "input");
+    number_family(input.scalar_type(), input.device());
+    // In the convolution that is not transposed, the larger side is the input.
+    const auto larger = transposed ? grad_output.sizes() : input.sizes();
+    const auto smaller = transposed ? input.sizes() : grad_output.sizes();
+    const Geometry g = geometry_of(larger, weight.sizes(), smaller, stride, padding, dilation, groups);
+    const auto format = format_of(input, weight);
+    const Tensor gradient =
+        output_mask[1] ? in_order_of(g, Operation::weight_gradient, grad_output) : grad_output;
+    Tensor of_input, of_weight, of_bias;
+    if (output_mask[0]) {
+        of_input = at::empty(input.sizes(), input.options().memory_format(format));
+        const Operands operands{gradient, weight, of_input, {}};
+        if (transposed)
+            run_batches(g, Operation::forward, operands);
+        else
+            run_input_gradient(g, operands);
+    }
+    if (output_mask[1]) {
+        of_weight = at::empty(weight.sizes(), weight.options().memory_format(format));
+        run_batches(g, Operation::weight_gradient,
+                    {transposed ? gradient : input, transposed ? input : gradient, of_weight, {}});
+    }
+    if (output_mask[2]) {
+        std::vector<std::int64_t> dimensions{0};
+        for (std::int64_t d = 2; d < grad_output.dim(); ++d)
+            dimensions.push_back(d);
+        of_bias = at::sum(grad_output, dimensions);
+    }
+    return {of_input, of_weight, of_bias};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "convolution_overrideable", &convolution);
+    register_operator(m, "convolution_backward_overrideable", &convolution_backward);
+}
+
+} // namespace
+
+} // namespace rvk
