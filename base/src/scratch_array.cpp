@@ -1,7 +1,7 @@
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/scratch_array.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 

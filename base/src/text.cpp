@@ -10,37 +10,6 @@
 
 namespace rekindle {
 
-namespace {
-std::string grouped(std::string digits) {
-    const std::size_t first = digits.starts_with('-') ? 1 : 0;
-    for (std::size_t i = digits.size(); i > first + 3; i -= 3)
-        digits.insert(i - 3, ",");
-    return digits;
-}
-} // namespace
-
-std::string with_noun(std::string_view number, std::string_view noun, std::string_view plural) {
-    if (number == "1")
-        return fmt::format("1 {}", noun);
-    return plural.empty() ? fmt::format("{} {}s", number, noun) : fmt::format("{} {}", number, plural);
-}
-
-std::string with_thousands(std::int64_t value) {
-    return grouped(fmt::format("{}", value));
-}
-
-std::string counted(std::int64_t number, std::string_view noun, std::string_view plural) {
-    return with_noun(with_thousands(number), noun, plural);
-}
-
-std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural) {
-    return with_noun(grouped(fmt::format("{}", number)), noun, plural);
-}
-
-std::string counted(double number, std::string_view noun, std::string_view plural) {
-    return with_noun(shortest(number), noun, plural);
-}
-
 std::string ordinal(std::int64_t number) {
     constexpr std::array endings{"th", "st", "nd", "rd"};
     const bool teens = number / 10 % 10 == 1;
@@ -78,12 +47,6 @@ std::string format_bytes(std::uint64_t bytes) {
     for (; value >= 1023.95 && unit + 1 < units.size(); ++unit)
         value /= 1024;
     return fmt::format("{:.1f} {}", value, units[unit]);
-}
-
-std::string shortest(double value) {
-    std::array<char, 32> buffer;
-    const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-    return {buffer.data(), result.ptr};
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

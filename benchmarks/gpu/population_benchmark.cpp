@@ -14,7 +14,7 @@
 // of one more call and of the kernels in it (of the GPU that takes longest); the difference is the time of
 // the host and of copies.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/population.h>
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>
@@ -119,8 +119,8 @@ mlp::GpuShape shape_of(const Json& run) {
 
 std::shared_ptr<runtime::Device> opened(const std::string& address) {
     runtime::DeviceOptions options;
-    options.log = [](runtime::LogLevel level, std::string_view text) {
-        if (level >= runtime::LogLevel::warning)
+    options.log = [](rekindle::LogLevel level, std::string_view text) {
+        if (level >= rekindle::LogLevel::warning)
             fmt::print(stderr, "{}\n", text);
     };
     return runtime::Device::open(runtime::select_device(address), std::move(options));

@@ -1,7 +1,7 @@
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/settings.h>
 
 #include <CLI/CLI.hpp>

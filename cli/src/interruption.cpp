@@ -1,6 +1,6 @@
 #include "interruption.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <atomic>
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include "knowledge/packed.h"
 #include "log/log_diagnoser.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <cstdio>
 

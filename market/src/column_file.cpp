@@ -1,7 +1,7 @@
 #include "column_file_writer.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/column_file.h>
 
 #include <fmt/format.h>

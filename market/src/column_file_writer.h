@@ -1,7 +1,7 @@
 #pragma once
 /// Writes the columns of a column file one after another.
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/bars.h>
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include "job.h"
 #include "market_tables.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/simulate.h>
 #include <rekindle/trainer/settings.h>
 

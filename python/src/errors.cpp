@@ -1,7 +1,6 @@
 #include "errors.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/runtime/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <exception>
 #include <nanobind/nanobind.h>
@@ -28,8 +27,6 @@ void register_errors() {
             std::rethrow_exception(pointer);
         } catch (const Error& error) {
             raise(error);
-        } catch (const runtime::Error& error) {
-            raise(Error(error.what()));
         }
     });
 }

@@ -20,6 +20,8 @@ const char* name_of(LogLevel level) {
         return "info";
     case LogLevel::warning:
         return "warning";
+    case LogLevel::error:
+        return "error";
     }
     return "";
 }

@@ -6,9 +6,9 @@
 #include "research_tables.h"
 #include "rules.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/research_options.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/arrow_table.h>
 #include <rekindle/market/table_file.h>
 #include <rekindle/research/combined_report.h>

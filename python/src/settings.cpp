@@ -1,6 +1,6 @@
 #include "settings.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/combinations.h>
 #include <rekindle/trainer/market_data.h>
 #include <rekindle/trainer/settings.h>

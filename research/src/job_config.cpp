@@ -1,8 +1,8 @@
 #include "job_config.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
 #include <rekindle/trainer/market_data.h>

@@ -2,9 +2,9 @@
 #include "child.h"
 #include "temporary_folder.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/scratch_array.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

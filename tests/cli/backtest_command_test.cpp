@@ -3,7 +3,7 @@
 #include "process.h"
 #include "small_market.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,9 +4,9 @@
 #include "process.h"
 #include "small_market.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>

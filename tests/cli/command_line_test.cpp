@@ -1,8 +1,8 @@
 #include "process.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/settings.h>
 
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 #include "process.h"
 #include "small_market.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/cli/option_table.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/simulate.h>
 #include <rekindle/mlp/engine.h>

@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/cli/option_table.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/settings.h>
 
 #include <gtest/gtest.h>

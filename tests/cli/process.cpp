@@ -1,7 +1,7 @@
 #include "process.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <cstdlib>
 #include <fcntl.h>

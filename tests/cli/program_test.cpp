@@ -1,6 +1,6 @@
 #include "process.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 #include "process.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/cli/reference.h>
 #include <rekindle/cli/text_layout.h>
 #include <rekindle/foundation/environment.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/verify.h>
 
 #include <gtest/gtest.h>

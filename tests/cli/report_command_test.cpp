@@ -3,8 +3,8 @@
 
 #include "process.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/parquet_writer.h>
 

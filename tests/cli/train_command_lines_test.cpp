@@ -5,7 +5,7 @@
 #include "program.h"
 #include "small_market.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -4,8 +4,8 @@
 #include "process.h"
 #include "small_market.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/cli/option_table.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/facts_json.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "arrow_arrays.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/read_bars.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 /// Training states with arbitrary content under a correct checksum must be either restored or refused.
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/hash.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/engine.h>
 
 #include <cstring>

@@ -1,7 +1,7 @@
 #include "../../doctor/src/knowledge/entries.h"
 #include "../../doctor/src/knowledge/safe_yaml.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 /// Model and training descriptions from arbitrary JSON: accepted ones must round-trip, all others must be
 /// refused with an Error.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/training.h>
 

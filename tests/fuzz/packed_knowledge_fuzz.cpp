@@ -1,6 +1,6 @@
 #include "../../doctor/src/knowledge/packed.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "memory_file.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/diagnosis.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "../../doctor/src/probes/probe_lines.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstddef>
 #include <cstdint>

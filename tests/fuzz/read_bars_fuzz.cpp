@@ -1,6 +1,6 @@
 #include "memory_file.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/find_instruments.h>
 #include <rekindle/market/read_bars.h>
 

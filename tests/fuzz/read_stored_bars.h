@@ -3,7 +3,7 @@
 
 #include "memory_file.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/read_bars.h>
 
 #include <vector>

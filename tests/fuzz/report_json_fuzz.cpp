@@ -1,7 +1,7 @@
 /// report.json from arbitrary text: an accepted report must be written as it was read and become a page; all
 /// others must be refused with an Error.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/combined_report.h>
 
 #include <cstddef>

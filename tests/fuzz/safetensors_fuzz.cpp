@@ -1,4 +1,4 @@
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/safetensors.h>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 /// Reads files of predictions and positions.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/research/signals.h>
 
 #include <cstddef>

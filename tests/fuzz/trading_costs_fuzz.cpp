@@ -1,6 +1,6 @@
 /// Parses lists of trading costs.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/trading_costs.h>
 
 #include <cstddef>

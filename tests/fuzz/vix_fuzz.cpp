@@ -1,6 +1,6 @@
 #include "memory_file.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/read_bars.h>
 
 #include <string_view>

@@ -1,7 +1,7 @@
 /// Several thousand damaged descriptions: each must be either read or refused with an Error.
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/training.h>
 

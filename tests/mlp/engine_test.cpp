@@ -1,6 +1,6 @@
 #include "networks.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 

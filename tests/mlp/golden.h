@@ -3,7 +3,7 @@
 
 #include "networks.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "networks.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/population.h>
 
 #include <gtest/gtest.h>

@@ -22,8 +22,8 @@ inline const std::shared_ptr<runtime::Device>& gpu_device() {
             ::setenv(variable, "1", 0);
         runtime::DeviceOptions options;
         options.cache_folder = testing::TempDir() + "rekindle-mlp-cache";
-        options.log = [](runtime::LogLevel level, std::string_view text) {
-            if (level >= runtime::LogLevel::warning)
+        options.log = [](rekindle::LogLevel level, std::string_view text) {
+            if (level >= rekindle::LogLevel::warning)
                 ADD_FAILURE() << text;
         };
         return runtime::Device::open(runtime::select_device("gpu"), std::move(options));

@@ -5,7 +5,7 @@
 #include "golden.h"
 #include "gpu_population.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/population.h>
 
 #include <gtest/gtest.h>

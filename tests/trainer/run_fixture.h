@@ -1,9 +1,9 @@
 #pragma once
 /// Shared by the tests of whole runs: small markets, a temporary folder, helpers to run and resume.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/simulate.h>
 #include <rekindle/trainer/safetensors.h>
 #include <rekindle/trainer/train.h>

@@ -3,9 +3,9 @@
 #include "report/outputs.h"
 #include "scores/validation.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/features.h>
 #include <rekindle/trainer/import_run.h>

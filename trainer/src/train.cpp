@@ -8,10 +8,10 @@
 #include "scores/validation.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/trainer/device.h>
 #include <rekindle/trainer/network.h>

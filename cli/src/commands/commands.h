@@ -1,11 +1,11 @@
 #pragma once
 /// One function per command: reads the command line, calls the libraries, prints.
 
-#include <rekindle/base/error.h>
 #include <rekindle/cli/command_line.h>
 #include <rekindle/cli/progress_view.h>
 #include <rekindle/cli/reference.h>
 #include <rekindle/cli/terminal.h>
+#include <rekindle/foundation/error.h>
 
 namespace rekindle::cli {
 

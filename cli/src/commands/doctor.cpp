@@ -5,13 +5,13 @@
 #include "../doctor/watch.h"
 #include "commands.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/text_layout.h>
 #include <rekindle/doctor/devices.h>
 #include <rekindle/doctor/fix.h>
 #include <rekindle/doctor/lookup_json.h>
 #include <rekindle/doctor/report.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

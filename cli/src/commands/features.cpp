@@ -1,7 +1,7 @@
 #include "market_input.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/feature_export.h>
 #include <rekindle/market/labeled_rows.h>
 #include <rekindle/trainer/dataset.h>

@@ -1,9 +1,9 @@
 #include "commands.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/cli/surroundings.h>
 #include <rekindle/doctor/pages.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/verify.h>
 
 #include <fmt/format.h>

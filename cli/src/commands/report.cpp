@@ -1,6 +1,6 @@
 #include "commands.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/research/combined_report.h>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "commands.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/text_layout.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/verify.h>
 
 #include <fmt/format.h>

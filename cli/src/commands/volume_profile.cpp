@@ -1,7 +1,7 @@
 #include "market_input.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
 

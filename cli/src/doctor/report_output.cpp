@@ -2,7 +2,7 @@
 
 #include "screen.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "requests.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/host.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 /// Refuses combinations of options in which one would have no effect.
 
-#include <rekindle/base/error.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/combinations.h>
 #include <rekindle/trainer/settings.h>
 

@@ -1,7 +1,7 @@
 /// Turns the options of walk-forward, search and backtest into the jobs of research/.
 
-#include <rekindle/base/error.h>
 #include <rekindle/cli/research_options.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/option_table.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/runtime/device_selector.h>
 #include <rekindle/trainer/device_name.h>
 

@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/cli/reference.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -22,7 +22,10 @@ nlohmann::ordered_json known(double value) {
 }
 
 std::string level_name(LogLevel level) {
-    return level == LogLevel::warning ? "warning" : level == LogLevel::info ? "info" : "debug";
+    return level == LogLevel::error     ? "error"
+           : level == LogLevel::warning ? "warning"
+           : level == LogLevel::info    ? "info"
+                                        : "debug";
 }
 
 std::string amount(std::uint64_t value, std::string_view unit) {
@@ -132,13 +135,14 @@ void ProgressView::print_json(Stream& stream, const nlohmann::ordered_json& even
 
 void ProgressView::log(LogLevel level, std::string_view message) {
     const std::lock_guard lock(mutex_);
-    if ((level == LogLevel::debug && !options_.verbose) || (level != LogLevel::warning && options_.quiet))
+    if ((level == LogLevel::debug && !options_.verbose) || (level < LogLevel::warning && options_.quiet))
         return;
-    Stream& stream = level == LogLevel::warning ? errors_ : output_;
+    Stream& stream = level >= LogLevel::warning ? errors_ : output_;
     if (options_.json)
         print_json(stream, {{"event", "message"}, {"level", level_name(level)}, {"message", message}});
     else
-        print(stream, level == LogLevel::warning ? "warning: " + std::string(message) : std::string(message));
+        print(stream, level >= LogLevel::warning ? level_name(level) + ": " + std::string(message)
+                                                 : std::string(message));
 }
 
 void ProgressView::advanced(const trainer::StageProgress& progress) {

@@ -1,6 +1,6 @@
 #include "code_objects/byte_source.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 /// Random access to untrusted bytes. Reads are copies, so a file that shrinks in the meantime gives a short
 /// read and not a fault; a file of many gigabytes costs only what is actually read.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <array>
 #include <bit>

@@ -4,7 +4,7 @@
 
 #include "code_objects/byte_source.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #include "code_objects/elf.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "code_objects/byte_source.h"
 #include "code_objects/targets.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -5,8 +5,8 @@
 #include "code_objects/byte_source.h"
 #include "code_objects/targets.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/code_objects.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #include "visit.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/facts_json.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 #include "probes/child_process.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/facts_json.h>
 #include <rekindle/doctor/fix.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "file_service.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <climits>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// A process of this program that only reads, so that its parent can continue when a read hangs.
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <functional>
 #include <sys/types.h>

@@ -6,7 +6,7 @@
 #include "load.h"
 #include "vocabulary.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

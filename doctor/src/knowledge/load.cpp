@@ -2,7 +2,7 @@
 
 #include "entries.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <system_error>

@@ -1,6 +1,6 @@
 #include "packed.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <cstdint>

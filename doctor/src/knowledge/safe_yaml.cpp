@@ -1,7 +1,7 @@
 #include "safe_yaml.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>

@@ -1,11 +1,11 @@
 #include "log/posted_entries.h"
 #include "log/posted_values.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/doctor/diagnosis.h>
 #include <rekindle/doctor/recording.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <nlohmann/json.hpp>
 

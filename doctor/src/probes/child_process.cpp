@@ -3,7 +3,7 @@
 #include "probes/start_child.h"
 #include "text/utf8.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <algorithm>
 #include <cerrno>

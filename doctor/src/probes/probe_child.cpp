@@ -3,7 +3,7 @@
 #include "probes/child_process.h"
 #include "probes/probe_lines.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "probes/probe_lines.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/probe_json.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 #include "probes/probe_child.h"
 #include "probes/probe_lines.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 

@@ -5,9 +5,9 @@
 #include "probes/library_folders.h"
 #include "probes/probe_lines.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/doctor_scripts/embedded.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "probes/shared_library.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

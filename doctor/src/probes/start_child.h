@@ -3,7 +3,7 @@
 
 #include "probes/child_command.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <string>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 #include "probes/probe_child.h"
 #include "probes/shared_library.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/runtime/vulkan_result.h>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "code_objects/byte_source.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <deque>

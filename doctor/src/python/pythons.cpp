@@ -4,9 +4,9 @@
 #include "python/packages.h"
 #include "python/torch_files.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 

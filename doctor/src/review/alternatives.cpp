@@ -1,7 +1,7 @@
 #include "knowledge/gpu_model.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/review.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "run/output_channel.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

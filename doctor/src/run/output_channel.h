@@ -1,8 +1,8 @@
 #pragma once
 /// Copies a command's output to this program's output and into a log.
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/diagnosis.h>
+#include <rekindle/foundation/file.h>
 
 #include <poll.h>
 #include <vector>

@@ -3,8 +3,8 @@
 #include "run/output_channel.h"
 #include "run/process_states.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/watched_run.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

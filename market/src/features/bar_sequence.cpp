@@ -1,6 +1,6 @@
 #include "features/bar_sequence.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <limits>
 

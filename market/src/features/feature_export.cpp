@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/feature_export.h>
 
 #include <fmt/format.h>

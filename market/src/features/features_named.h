@@ -1,7 +1,7 @@
 #pragma once
 /// Chooses features of a table by name.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

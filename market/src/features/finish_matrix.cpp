@@ -1,7 +1,7 @@
 #include "features/finish_matrix.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

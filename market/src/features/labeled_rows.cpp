@@ -1,4 +1,4 @@
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/labeled_rows.h>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "features/features_named.h"
 #include "features/finish_matrix.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/features.h>
 
 #include <fmt/format.h>

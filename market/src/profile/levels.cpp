@@ -1,7 +1,7 @@
 #include "profile/levels.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "profile/moving_histogram.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <limits>

@@ -2,7 +2,7 @@
 
 #include "profile/numpy_sum.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <cmath>

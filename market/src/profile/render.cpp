@@ -1,8 +1,8 @@
 #include "reading/table_text.h"
 #include "sessions/session_names.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
 

@@ -1,8 +1,8 @@
 #include "profile/levels.h"
 #include "profile/moving_histogram.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/rolling_profile.h>
 
 #include <algorithm>

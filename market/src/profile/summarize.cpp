@@ -2,8 +2,8 @@
 #include "profile/original.h"
 #include "profile/wide_integer.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/volume_profile.h>
 

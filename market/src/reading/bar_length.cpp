@@ -1,6 +1,6 @@
 #include "reading/bar_length.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 /// Reads a file piece by piece and decompresses it.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -3,7 +3,7 @@
 #include "reading/stamp.h"
 #include "reading/table_text.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 
 #include <fmt/format.h>

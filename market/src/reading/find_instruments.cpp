@@ -2,9 +2,9 @@
 #include "reading/input_files.h"
 #include "reading/row_parser.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/contract_identity.h>
 #include <rekindle/market/find_instruments.h>
 

@@ -5,8 +5,8 @@
 #include "reading/number.h"
 #include "reading/wide_header.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

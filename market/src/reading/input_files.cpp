@@ -5,7 +5,7 @@
 #include "reading/row_parser.h"
 #include "reading/table_source.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "reading/instruments.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/contract_identity.h>
 

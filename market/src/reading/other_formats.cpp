@@ -3,8 +3,8 @@
 #include "reading/byte_stream.h"
 #include "reading/text_source.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

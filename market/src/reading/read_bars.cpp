@@ -8,8 +8,8 @@
 #include "reading/report.h"
 #include "reading/tick.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/contract_identity.h>
 #include <rekindle/market/instruments.h>
 #include <rekindle/market/profile_rules.h>

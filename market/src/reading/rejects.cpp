@@ -1,7 +1,7 @@
 #include "reading/rejects.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 

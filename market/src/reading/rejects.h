@@ -1,7 +1,7 @@
 #pragma once
 /// Rows that cannot be used: the first ten are listed in the error, or all are kept for rejected.csv.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/read_bars.h>
 
 #include <cstdint>

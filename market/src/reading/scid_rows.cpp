@@ -2,8 +2,8 @@
 
 #include "reading/table_text.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 
 #include "reading/text_source.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
+#include <rekindle/foundation/file.h>
 
 #include <cstddef>
 #include <cstdint>

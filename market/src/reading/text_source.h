@@ -1,7 +1,7 @@
 #pragma once
 /// The text of a file as pieces of whole lines, whether the file is compressed or not.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstddef>
 #include <cstdint>

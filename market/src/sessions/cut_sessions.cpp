@@ -2,7 +2,7 @@
 
 #include "sessions/trading_hours.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "sessions/instrument.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
 

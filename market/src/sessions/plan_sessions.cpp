@@ -2,8 +2,8 @@
 #include "sessions/cut_sessions.h"
 #include "sessions/instrument.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/session_plan.h>
 

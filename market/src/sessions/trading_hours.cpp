@@ -1,6 +1,6 @@
 #include "sessions/trading_hours.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 namespace rekindle::market {
 namespace {

@@ -1,8 +1,8 @@
 #include "simulate/simulated_market.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/simulate.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/embedded.h>

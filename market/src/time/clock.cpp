@@ -1,7 +1,7 @@
 #include "time/zone_files.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 
 #include <absl/time/time.h>

@@ -1,8 +1,8 @@
 #include "reading/parquet/metadata.h"
 #include "writing/thrift_writer.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/parquet_writer.h>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "cpu/team.h"
 #include "cpu/tensors.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/engine.h>
 
 #include <algorithm>

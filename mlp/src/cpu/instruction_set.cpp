@@ -1,6 +1,6 @@
 #include "cpu/instruction_set.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <array>
 #include <cstdlib>

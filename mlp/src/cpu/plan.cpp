@@ -1,7 +1,7 @@
 #include "cpu/plan.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/dropout.h>
 
 #include <utility>

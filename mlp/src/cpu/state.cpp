@@ -1,7 +1,7 @@
 #include "cpu/state.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/hash.h>
+#include <rekindle/foundation/error.h>
 
 #include <nlohmann/json.hpp>
 

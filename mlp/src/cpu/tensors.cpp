@@ -1,7 +1,7 @@
 #include "cpu/tensors.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "cpu/team.h"
 #include "cpu/tensors.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/kernels/ceil_div.h>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "cpu/plan.h"
 #include "population/check.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <string>
 

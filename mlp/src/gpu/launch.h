@@ -1,7 +1,7 @@
 #pragma once
 /// Helpers for all launches and copies of a population.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/runtime/device.h>

@@ -2,8 +2,8 @@
 
 #include "gpu/launch.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 #include "gpu/training_launches.h"
 #include "population/check.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/population.h>
 #include <rekindle/runtime/device.h>
 

@@ -2,7 +2,7 @@
 
 #include "population/check.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 #include "population/check.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/kernels/families/population.h>
 
 #include <algorithm>

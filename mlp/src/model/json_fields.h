@@ -1,7 +1,7 @@
 #pragma once
 /// Reads JSON objects whose keys are all known; errors name the unknown key, wrong type or wrong word.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Checks that every population makes before it trains.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/population.h>
 #include <rekindle/mlp/training.h>

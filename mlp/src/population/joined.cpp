@@ -2,7 +2,7 @@
 
 #include "population/check.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/mlp/population.h>
 

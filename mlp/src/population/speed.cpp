@@ -1,6 +1,6 @@
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/population.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "verify/checks.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/runtime/self_test.h>
 
 namespace rekindle::mlp {
@@ -51,8 +51,6 @@ std::vector<VerifyRow> verify_device(const std::shared_ptr<runtime::Device>& dev
             check();
         } catch (const runtime::DeviceLost& error) {
             lost = true;
-            add(failure(std::move(name), error));
-        } catch (const runtime::Error& error) {
             add(failure(std::move(name), error));
         } catch (const Error& error) {
             add(failure(std::move(name), error));

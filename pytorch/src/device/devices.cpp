@@ -46,8 +46,8 @@ struct Slot {
     std::atomic<OpenDevice*> open{nullptr};
 };
 
-void print_log(runtime::LogLevel level, std::string_view text) {
-    if (is_logging() || level == runtime::LogLevel::warning || level == runtime::LogLevel::error)
+void print_log(rekindle::LogLevel level, std::string_view text) {
+    if (is_logging() || level == rekindle::LogLevel::warning || level == rekindle::LogLevel::error)
         print_line(text);
 }
 
@@ -244,7 +244,7 @@ void finish_process() noexcept {
                 device(index).synchronize();
                 device(index).save_pipeline_cache();
             } catch (const std::exception& error) {
-                print_log(runtime::LogLevel::error, error.what());
+                print_log(rekindle::LogLevel::error, error.what());
             }
         }
 }

@@ -16,10 +16,6 @@ std::string named(std::span<const std::int64_t> ranks) {
 
 } // namespace
 
-std::string counted(std::int64_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string is_gone(std::span<const std::int64_t> ranks, const std::string& what) {
     return named(ranks) + " ended or closed " + (ranks.size() == 1 ? "its connection" : "their connections") +
            " while the other ranks of the group were in " + what + ".";

@@ -16,9 +16,6 @@ class PeerFailed : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The number and the noun that agrees with it: "1 element", "2 elements".
-std::string counted(std::int64_t count, const std::string& noun);
-
 /// The sentence for ranks whose connections ended during an operation.
 std::string is_gone(std::span<const std::int64_t> ranks, const std::string& what);
 /// The sentence for ranks that did not join an operation within a timeout in seconds.

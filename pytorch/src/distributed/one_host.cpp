@@ -2,6 +2,7 @@
 
 #include "failures.h"
 
+#include <rekindle/foundation/text.h>
 #include <rekindle/kernels/ceil_div.h>
 
 #include <ATen/ops/tensor.h>
@@ -337,8 +338,8 @@ void OneHost::all_to_all(const Operation& operation, Staging& staging, Tensors o
     for (std::size_t rank = 0; rank < outputs.size(); ++rank) {
         const std::int64_t sent = table[rank][static_cast<std::size_t>(rank_)];
         TORCH_CHECK_VALUE(sent == outputs[rank].numel(), "all_to_all: rank ", rank, " sends ",
-                          counted(sent, "element"), ", but the output for it has ", outputs[rank].numel(),
-                          ".");
+                          rekindle::counted(sent, "element"), ", but the output for it has ",
+                          outputs[rank].numel(), ".");
     }
     const std::int64_t bytes = largest_piece / size_;
     const auto element_bytes = static_cast<std::int64_t>(inputs[0].element_size());

@@ -1,7 +1,7 @@
 #pragma once
 /// Reads small files of delimited text that have a header and no quoted line breaks.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstdint>
 #include <functional>

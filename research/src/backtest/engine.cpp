@@ -1,7 +1,7 @@
 #include "broker.h"
 #include "sizing.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/research/backtest.h>
 
 #include <fmt/format.h>

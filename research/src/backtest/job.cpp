@@ -2,8 +2,8 @@
 #include "outputs.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/bar_ends.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/research/backtest_job.h>

@@ -1,6 +1,6 @@
 #include "outputs.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 
 #include <fmt/format.h>

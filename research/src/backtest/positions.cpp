@@ -1,6 +1,6 @@
 #include "csv_table.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/table_file.h>
 #include <rekindle/research/signals.h>
 

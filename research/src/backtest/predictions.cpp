@@ -1,7 +1,7 @@
 #include "csv_table.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/table_file.h>
 #include <rekindle/research/signals.h>
 

@@ -1,4 +1,4 @@
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/bars.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/research/traded_series.h>

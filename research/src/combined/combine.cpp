@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/version.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/research/combined_report.h>
 

@@ -1,7 +1,7 @@
 #include "search/search_job.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>

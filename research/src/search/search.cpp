@@ -7,9 +7,9 @@
 #include "walk_forward/linear_forecasts.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>

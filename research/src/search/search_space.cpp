@@ -1,6 +1,6 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/research/search_space.h>
 #include <rekindle/trainer/settings.h>
 

@@ -1,7 +1,7 @@
 #include "search/search_job.h"
 #include "walk_forward/run_store.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "search/trial_store.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include "search/search_job.h"
 #include "search/trial_trainer.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/market_data.h>
 
 #include <limits>

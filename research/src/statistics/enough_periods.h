@@ -1,5 +1,5 @@
 #pragma once
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "walk_forward/job_report.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/research/sharpe.h>
 #include <rekindle/trainer/instrument.h>

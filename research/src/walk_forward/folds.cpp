@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/research/folds.h>
 
 #include <fmt/format.h>

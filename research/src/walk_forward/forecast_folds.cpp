@@ -2,8 +2,8 @@
 #include "walk_forward/linear_forecasts.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/research/walk_forward.h>
 #include <rekindle/trainer/network.h>
 

@@ -1,5 +1,5 @@
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/research/network_jobs.h>
 #include <rekindle/trainer/importance.h>
 #include <rekindle/trainer/row_orders.h>

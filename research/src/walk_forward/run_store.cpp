@@ -1,7 +1,7 @@
 #include "walk_forward/run_store.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/safetensors.h>
 #include <rekindle/trainer/settings.h>
 

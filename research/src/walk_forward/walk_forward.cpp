@@ -4,10 +4,10 @@
 #include "walk_forward/run_store.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/research/walk_forward.h>
 #include <rekindle/trainer/device.h>

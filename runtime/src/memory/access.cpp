@@ -1,9 +1,10 @@
 /// Looking up addresses in use for streams, and what the test modes write around and into blocks.
 
-#include "device/counted.h"
 #include "device/hexadecimal.h"
 #include "memory/allocator.h"
 #include "memory/poison.h"
+
+#include <rekindle/foundation/text.h>
 
 #include <algorithm>
 #include <cstring>

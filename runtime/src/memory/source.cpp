@@ -1,9 +1,9 @@
 #include "memory/source.h"
 
-#include "device/counted.h"
 #include "device/hexadecimal.h"
 #include "device/vulkan_structure.h"
 
+#include <rekindle/foundation/text.h>
 #include <rekindle/runtime/vulkan_result.h>
 
 #include <algorithm>

@@ -1,18 +1,13 @@
 #include "pipeline/cache_folder.h"
 
-#include "pipeline/fnv1a.h"
-
+#include <rekindle/foundation/file.h>
+#include <rekindle/foundation/fnv1a.h>
 #include <rekindle/runtime/error.h>
 
 #include <array>
-#include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace rekindle::runtime {
 
@@ -33,86 +28,16 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     return hash.value();
 }
 
-[[noreturn]] void failed(const std::string& what, const std::filesystem::path& path, int code) {
-    throw Error(what + " " + path.string() + ": " + std::strerror(code));
+/// Calls f and puts the path into what() of a failure, because the runtime's messages are that text only.
+template <class F>
+auto with_path(const std::filesystem::path& path, F&& f) {
+    try {
+        return f();
+    } catch (const rekindle::Error& error) {
+        throw Error((error.where().empty() ? path.string() : error.where()) + ": " + error.message(),
+                    error.advice());
+    }
 }
-
-class Descriptor {
-  public:
-    Descriptor(const std::filesystem::path& path, int flags, const std::string& what)
-        : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {
-        if (descriptor_ < 0)
-            failed(what, path, errno);
-    }
-    ~Descriptor() { ::close(descriptor_); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    std::uint64_t size() const {
-        struct stat status {};
-        if (::fstat(descriptor_, &status) != 0)
-            failed("cannot read", path_, errno);
-        return static_cast<std::uint64_t>(status.st_size);
-    }
-    /// Reads until `bytes` is full; false if the file ends earlier.
-    bool read(std::span<std::byte> bytes) const {
-        while (!bytes.empty()) {
-            const ssize_t count = ::read(descriptor_, bytes.data(), bytes.size());
-            if (count < 0 && errno == EINTR)
-                continue;
-            if (count < 0)
-                failed("cannot read", path_, errno);
-            if (count == 0)
-                return false;
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-        }
-        return true;
-    }
-    void write(std::span<const std::byte> bytes) const {
-        while (!bytes.empty()) {
-            const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-            if (count < 0 && errno == EINTR)
-                continue;
-            if (count < 0)
-                failed("cannot write", path_, errno);
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-        }
-    }
-    void sync() const {
-        if (::fsync(descriptor_) != 0)
-            failed("cannot write", path_, errno);
-    }
-
-  private:
-    const std::filesystem::path& path_;
-    int descriptor_;
-};
-
-/// The file is removed again unless it was moved to its target.
-class TemporaryFile {
-  public:
-    explicit TemporaryFile(const std::filesystem::path& target) : path_(target) {
-        static std::atomic<unsigned> count{0};
-        path_ += ".tmp." + std::to_string(::getpid()) + "." + std::to_string(count++);
-    }
-    ~TemporaryFile() {
-        if (!moved_)
-            ::unlink(path_.c_str());
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-    const std::filesystem::path& path() const noexcept { return path_; }
-    void move_to(const std::filesystem::path& target) {
-        if (::rename(path_.c_str(), target.c_str()) != 0)
-            failed("cannot write", target, errno);
-        moved_ = true;
-    }
-
-  private:
-    std::filesystem::path path_;
-    bool moved_ = false;
-};
 
 std::filesystem::path folder_of(const char* variable) {
     const char* value = std::getenv(variable);
@@ -150,43 +75,40 @@ CacheFile::CacheFile(std::filesystem::path path, std::string_view kind)
     : path_(std::move(path)), kind_(kind) {}
 
 std::optional<std::vector<std::byte>> CacheFile::read() const {
-    if (std::error_code error; !std::filesystem::exists(path_, error))
+    std::error_code error;
+    if (!std::filesystem::exists(path_, error))
         return std::nullopt;
-    const Descriptor file(path_, O_RDONLY, "cannot read");
+    const auto refuse = [&](const char* why) { throw Error(path_.string() + " is damaged" + why); };
+    if (std::filesystem::file_size(path_, error) > largest_file)
+        refuse(": it is too large");
+    const std::string text = with_path(path_, [&] { return read_file(path_); });
+    const auto bytes = std::as_bytes(std::span(text));
     Header header;
-    const std::uint64_t size = file.size();
-    if (size < sizeof header || size > largest_file ||
-        !file.read(std::as_writable_bytes(std::span(&header, 1))))
-        throw Error(path_.string() + " is damaged: it has no header");
+    if (bytes.size() < sizeof header)
+        refuse(": it has no header");
+    std::memcpy(&header, bytes.data(), sizeof header);
     if (std::string_view(header.kind.data(), header.kind.size()) != kind_)
-        throw Error(path_.string() + " is damaged or belongs to another version");
-    if (header.bytes != size - sizeof header)
-        throw Error(path_.string() + " is damaged: its size is wrong");
-    std::vector<std::byte> payload(header.bytes);
-    if (!file.read(payload) || checksum_of(payload) != header.checksum)
-        throw Error(path_.string() + " is damaged: its checksum is wrong");
-    return payload;
+        refuse(" or belongs to another version");
+    const auto payload = bytes.subspan(sizeof header);
+    if (header.bytes != payload.size())
+        refuse(": its size is wrong");
+    if (checksum_of(payload) != header.checksum)
+        refuse(": its checksum is wrong");
+    return std::vector(payload.begin(), payload.end());
 }
 
 void CacheFile::write(std::span<const std::byte> payload) const {
-    std::error_code error;
-    std::filesystem::create_directories(path_.parent_path(), error);
-    if (error)
-        throw Error("cannot create the folder " + path_.parent_path().string() + ": " + error.message());
     Header header;
     kind_.copy(header.kind.data(), header.kind.size());
     header.bytes = payload.size();
     header.checksum = checksum_of(payload);
-    TemporaryFile temporary(path_);
-    {
-        const Descriptor file(temporary.path(), O_WRONLY | O_CREAT | O_EXCL, "cannot write");
+    with_path(path_, [&] {
+        ensure_directory(path_.parent_path());
+        AtomicFile file(path_);
         file.write(std::as_bytes(std::span(&header, 1)));
         file.write(payload);
-        file.sync();
-    }
-    temporary.move_to(path_);
-    const std::filesystem::path folder = path_.parent_path();
-    Descriptor(folder, O_RDONLY | O_DIRECTORY, "cannot write").sync();
+        file.commit();
+    });
 }
 
 std::optional<std::filesystem::file_time_type> CacheFile::written() const noexcept {

@@ -1,6 +1,6 @@
 #include "self_test/known_answer.h"
 
-#include "device/counted.h"
+#include <rekindle/foundation/text.h>
 
 #include <cmath>
 #include <sstream>

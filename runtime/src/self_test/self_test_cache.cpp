@@ -1,7 +1,8 @@
 #include "pipeline/cache_folder.h"
-#include "pipeline/fnv1a.h"
 #include "self_test/known_answer.h"
 #include "self_test/self_test.h"
+
+#include <rekindle/foundation/fnv1a.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "stream/hazards.h"
 
-#include "device/counted.h"
+#include <rekindle/foundation/text.h>
 
 #include <algorithm>
 #include <limits>

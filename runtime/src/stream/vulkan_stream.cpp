@@ -1,9 +1,10 @@
-#include "device/counted.h"
 #include "device/hexadecimal.h"
 #include "stream/event.h"
 #include "stream/stream_core.h"
 #include "stream/synchronizations.h"
 #include "stream/transient.h"
+
+#include <rekindle/foundation/text.h>
 
 #include <algorithm>
 #include <array>

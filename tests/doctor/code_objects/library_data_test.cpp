@@ -1,7 +1,7 @@
 #include "file_builders.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/code_objects.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include "lines_sink.h"
 #include "temporary_folder.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/fix.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

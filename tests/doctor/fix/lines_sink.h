@@ -1,7 +1,7 @@
 #pragma once
 /// Keeps what is logged, for the tests of repairs.
 
-#include <rekindle/base/log.h>
+#include <rekindle/foundation/log.h>
 
 #include <string>
 #include <string_view>

@@ -1,10 +1,10 @@
 #include "lines_sink.h"
 #include "temporary_folder.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/facts_json.h>
 #include <rekindle/doctor/fix.h>
 #include <rekindle/doctor/report.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

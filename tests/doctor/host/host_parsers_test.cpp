@@ -1,6 +1,6 @@
 #include "host_parsers.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "knowledge_folder.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "knowledge/entries.h"
 #include "knowledge/safe_yaml.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 

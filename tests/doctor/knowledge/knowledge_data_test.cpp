@@ -1,9 +1,9 @@
 #include "knowledge/packed.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/code_objects.h>
 #include <rekindle/doctor/knowledge.h>
 #include <rekindle/doctor/pages.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 

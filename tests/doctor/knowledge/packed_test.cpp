@@ -1,6 +1,6 @@
 #include "knowledge/packed.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 

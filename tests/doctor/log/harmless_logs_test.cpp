@@ -3,8 +3,8 @@
 
 #include "log/log_diagnoser.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/report.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "log/clean_line.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/diagnosis.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 #include "log/posted_entries.h"
 #include "log/posted_values.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/diagnosis.h>
 #include <rekindle/doctor/facts_json.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 #include "case_files.h"
 #include "log/log_diagnoser.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/facts_json.h>
 #include <rekindle/doctor/report.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

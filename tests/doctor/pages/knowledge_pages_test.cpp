@@ -1,7 +1,7 @@
 #include "pages/markdown.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/pages.h>
+#include <rekindle/foundation/file.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

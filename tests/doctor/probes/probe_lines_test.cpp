@@ -1,8 +1,8 @@
 #include "probes/probe_lines.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/doctor/probe_json.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

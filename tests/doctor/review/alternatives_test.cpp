@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/review.h>
+#include <rekindle/foundation/error.h>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 /// Documents that damage systems or mislead (data/harmful/): which lines the review must condemn, and no
 /// others.
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/review.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 /// Documents that say nothing false (data/innocent/): users would not trust a review that marks them.
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/review.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 /// Every file in tests/hosts/: what the rules find on that host and what the plan contains.
 /// tests/hosts/README.md describes the files.
 
-#include <rekindle/base/file.h>
 #include <rekindle/doctor/diagnosis.h>
 #include <rekindle/doctor/facts_json.h>
 #include <rekindle/doctor/plan.h>
 #include <rekindle/doctor/report.h>
+#include <rekindle/foundation/file.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

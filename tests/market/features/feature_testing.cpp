@@ -1,8 +1,8 @@
 #include "features/feature_testing.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include "features/feature_testing.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/labeled_rows.h>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "features/feature_testing.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/features.h>
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 #include "features/feature_testing.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/features.h>
 #include <rekindle/market/scaler.h>
 

@@ -1,6 +1,6 @@
 #include "features/feature_testing.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/features.h>
 
 #include <gtest/gtest.h>

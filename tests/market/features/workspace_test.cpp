@@ -3,8 +3,8 @@
 #include "features/feature_testing.h"
 #include "temporary_folder.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/minute_features.h>
 #include <rekindle/market/scaler.h>
 #include <rekindle/market/targets.h>

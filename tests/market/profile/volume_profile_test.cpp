@@ -1,6 +1,6 @@
 #include "random_bars.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/volume_profile.h>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "table_files.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <gmock/gmock.h>
 

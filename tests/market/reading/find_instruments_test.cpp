@@ -1,8 +1,8 @@
 /// Finds the instruments in files; reading one of them alone must equal reading a file that holds nothing
 /// else.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/find_instruments.h>
 
 #include <gtest/gtest.h>

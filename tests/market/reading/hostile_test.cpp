@@ -1,7 +1,7 @@
 #include "reading_support.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/column_file.h>
 #include <rekindle/market/simulate.h>
 

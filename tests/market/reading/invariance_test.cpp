@@ -1,6 +1,6 @@
 #include "reading_support.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/column_file.h>
 #include <rekindle/market/simulate.h>
 

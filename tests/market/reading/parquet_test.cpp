@@ -1,7 +1,7 @@
 #include "reading/parquet/value_decoder.h"
 #include "table_files.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 
 #include <gmock/gmock.h>
 

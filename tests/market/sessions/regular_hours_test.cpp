@@ -2,7 +2,7 @@
 
 #include "sessions/bar_builder.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock_suggestion.h>
 #include <rekindle/market/session_plan.h>
 #include <rekindle/market/simulate.h>

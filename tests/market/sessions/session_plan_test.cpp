@@ -1,7 +1,7 @@
 #include "sessions/bar_builder.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/session_plan.h>
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/session_plan.h>
 #include <rekindle/market/simulate.h>

@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/clock.h>
 

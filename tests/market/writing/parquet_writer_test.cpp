@@ -3,9 +3,9 @@
 #include "reading/parquet/metadata.h"
 #include "temporary_folder.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/foundation/environment.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/parquet_writer.h>
 
 #include <gtest/gtest.h>

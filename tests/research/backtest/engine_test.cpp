@@ -2,9 +2,9 @@
 
 #include "reference_backtest.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/research/backtest.h>
 
 #include <gtest/gtest.h>

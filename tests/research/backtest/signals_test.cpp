@@ -1,6 +1,6 @@
 /// Files of predictions and positions, and the rule that turns predictions into positions.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/research/signals.h>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /// The verdict of a combined report, its order, its links and its errors, from made-up reports.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/research/combined_report.h>
 
 #include <gmock/gmock.h>

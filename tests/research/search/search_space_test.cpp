@@ -1,7 +1,7 @@
 /// The points of a search, against SciPy's Sobol sequence (make_golden.py) and by hand.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/research/search_space.h>
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 /// Whole searches on small files of bars.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/research/search.h>
 #include <rekindle/research/walk_forward.h>
 #include <rekindle/trainer/settings.h>

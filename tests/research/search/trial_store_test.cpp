@@ -2,8 +2,8 @@
 
 #include "search/trial_store.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

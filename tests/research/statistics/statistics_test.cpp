@@ -1,7 +1,7 @@
 /// The statistics against other packages (make_golden.py), published examples, and simulations.
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/research/bootstrap.h>
 #include <rekindle/research/multiple_testing.h>
 #include <rekindle/research/overfitting.h>

@@ -1,7 +1,7 @@
 /// Windows, purging, embargo and paths against purgedcv and skfolio (make_golden.py).
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/research/walk_forward.h>
 
 #include <gtest/gtest.h>

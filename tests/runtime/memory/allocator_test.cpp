@@ -404,7 +404,7 @@ TEST_F(CachingAllocatorTest, OutOfMemoryReportsTheNumbers) {
         EXPECT_THAT(e.what(), HasSubstr("30.00 MiB are taken from the driver"));
         EXPECT_THAT(e.what(), HasSubstr("heap 0 holds 1.00 GiB"));
         EXPECT_THAT(e.what(), HasSubstr("largest single allocation is 512.00 MiB"));
-        EXPECT_FALSE(e.hint().empty());
+        EXPECT_FALSE(e.advice().empty());
     }
     EXPECT_EQ(statistics().out_of_memory, 1u);
     EXPECT_THROW(device(513 << 20), OutOfMemory);

@@ -20,7 +20,7 @@ std::string loss(const Call& call) {
     try {
         call();
     } catch (const DeviceLost& lost) {
-        EXPECT_THAT(lost.hint(), HasSubstr("checkpoint"));
+        EXPECT_THAT(lost.advice(), HasSubstr("checkpoint"));
         return lost.what();
     }
     return {};

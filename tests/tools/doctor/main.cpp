@@ -8,9 +8,9 @@
 
 #include "python/pythons.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/code_objects.h>
 #include <rekindle/doctor/facts_json.h>
+#include <rekindle/foundation/error.h>
 
 #include <nlohmann/json.hpp>
 

@@ -47,7 +47,7 @@ std::shared_ptr<runtime::Device> open_without_running(bool statistics) {
     if (devices.empty())
         throw std::runtime_error("there is no Vulkan device: " + reason);
     runtime::DeviceOptions options;
-    options.log = [](runtime::LogLevel, std::string_view text) { std::cerr << text << '\n'; };
+    options.log = [](rekindle::LogLevel, std::string_view text) { std::cerr << text << '\n'; };
     options.compile_only = true;
     options.pipeline_statistics = statistics;
     options.self_test = false;

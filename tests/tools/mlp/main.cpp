@@ -16,9 +16,9 @@
 
 #include "cpu/instruction_set.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/mlp/population.h>
 #include <rekindle/runtime/device.h>
 

@@ -1,7 +1,7 @@
 // --chunk-size decides how much memory a run needs, but never changes the results.
 #include "temporary_folder.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/simulate.h>
 #include <rekindle/trainer/dataset.h>
 #include <rekindle/trainer/safetensors.h>

@@ -1,7 +1,7 @@
 #include "../run_fixture.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/fit.h>
 #include <rekindle/trainer/row_orders.h>
 

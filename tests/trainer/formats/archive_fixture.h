@@ -3,8 +3,8 @@
 
 #include "temporary_folder.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 

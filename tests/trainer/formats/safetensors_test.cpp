@@ -1,6 +1,6 @@
 #include "archive_fixture.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/safetensors.h>
 
 #include <gmock/gmock.h>

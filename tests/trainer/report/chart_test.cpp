@@ -1,7 +1,7 @@
 #include "../formats/archive_fixture.h"
 #include "example_report.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/chart.h>
 #include <rekindle/trainer/report.h>
 

@@ -1,6 +1,6 @@
 #include "example_report.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/report.h>
 
 #include <gmock/gmock.h>

@@ -2,8 +2,8 @@
 #include "joint_dataset.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "build_features.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/features.h>
 #include <rekindle/market/minute_features.h>

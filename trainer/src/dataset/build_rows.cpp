@@ -1,8 +1,8 @@
 #include "build_features.h"
 #include "instrument_messages.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/labeled_rows.h>
 #include <rekindle/trainer/dataset.h>
 

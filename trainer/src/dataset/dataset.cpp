@@ -1,6 +1,6 @@
 #include "build_features.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/dataset.h>
 
 #include <fmt/format.h>

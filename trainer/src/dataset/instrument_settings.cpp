@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/instruments.h>
 #include <rekindle/market/trading_halt.h>

@@ -1,7 +1,7 @@
 #include "joint_dataset.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 
 #include <fmt/format.h>

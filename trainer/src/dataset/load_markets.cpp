@@ -1,8 +1,8 @@
 #include "instrument_messages.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/find_instruments.h>
 

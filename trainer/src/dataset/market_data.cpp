@@ -1,6 +1,6 @@
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/clock_suggestion.h>
 #include <rekindle/market/splits.h>

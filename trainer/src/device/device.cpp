@@ -1,8 +1,8 @@
 #include "device_parts.h"
 #include "fit/memory.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/mlp/engine.h>
 #include <rekindle/trainer/device.h>
 #include <rekindle/trainer/runtime_error.h>
@@ -231,11 +231,11 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
             std::string name = population->device();
             measured.push_back({std::move(population), std::move(name), driver_of(info), speed});
             opened.push_back(device);
-        } catch (const Error& error) { // a refusal
-            progress.info(fmt::format("{} {} is skipped: {}", info.address(), info.name, error.message()));
         } catch (const runtime::Error& error) {
             progress.warning(fmt::format("{} {} cannot be used: {}. Run rekindle doctor to find the cause.",
                                          info.address(), info.name, error.what()));
+        } catch (const Error& error) { // a refusal
+            progress.info(fmt::format("{} {} is skipped: {}", info.address(), info.name, error.message()));
         }
     }
     std::string why;

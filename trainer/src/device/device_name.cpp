@@ -1,5 +1,5 @@
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/device_name.h>
 #include <rekindle/trainer/runtime_error.h>
 

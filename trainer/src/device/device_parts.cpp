@@ -2,7 +2,7 @@
 
 #include "fit/memory.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

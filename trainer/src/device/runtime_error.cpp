@@ -1,4 +1,4 @@
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/runtime/error.h>
 #include <rekindle/trainer/runtime_error.h>
 
@@ -10,7 +10,7 @@ void throw_as_error(const std::exception& failure, const std::string& where) {
                                                                             : Error(error->what());
         if (!where.empty())
             translated.at(where);
-        throw translated.hint(error->hint().empty() ? doctor_hint : error->hint() + ". " + doctor_hint);
+        throw translated.hint(error->advice().empty() ? doctor_hint : error->advice() + ". " + doctor_hint);
     }
     throw internal_error(failure.what());
 }

@@ -1,4 +1,4 @@
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/device_name.h>
 #include <rekindle/trainer/verify.h>
 
@@ -65,8 +65,8 @@ VerifiedDevice verify_device(const runtime::DeviceInfo& info, const VerifySettin
         settings.began(info);
     const auto start = std::chrono::steady_clock::now();
     runtime::DeviceOptions options;
-    options.log = [&](runtime::LogLevel level, std::string_view text) {
-        if (level >= runtime::LogLevel::warning && settings.warning)
+    options.log = [&](rekindle::LogLevel level, std::string_view text) {
+        if (level >= rekindle::LogLevel::warning && settings.warning)
             settings.warning(text);
     };
     // The check itself runs the self-test, in full.

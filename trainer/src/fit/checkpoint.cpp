@@ -1,9 +1,9 @@
 #include "checkpoint_blocks.h"
 #include "metrics_json.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/checkpoint.h>
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 #pragma once
 /// The bytes of a checkpoint: blocks with their lengths, little-endian, and a checksum at the end.
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <cstdint>
 #include <cstring>

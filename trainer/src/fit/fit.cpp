@@ -6,8 +6,8 @@
 #include "validator.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/fit.h>
 
 #include <fmt/format.h>

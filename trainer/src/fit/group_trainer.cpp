@@ -1,7 +1,7 @@
 #include "group_trainer.h"
 
 #include <rekindle/base/clock.h>
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "memory.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/network.h>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "formats/file_kind.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/network.h>
 
 #include <fmt/format.h>

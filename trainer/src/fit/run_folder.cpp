@@ -1,7 +1,7 @@
 #include "metrics_json.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/run_folder.h>
 #include <rekindle/trainer/settings.h>
 

@@ -1,8 +1,8 @@
 #include "json_pickle.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/model_file.h>
 #include <rekindle/trainer/torch_archive.h>
 

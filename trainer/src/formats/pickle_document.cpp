@@ -1,6 +1,6 @@
 #include "pickle_node.h"
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/pickle.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 /// The bytes of a pickle, read in order, and the strings in them.
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "pickle_input.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/pickle.h>
 
 #include <fmt/format.h>

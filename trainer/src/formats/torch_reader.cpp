@@ -1,9 +1,9 @@
 #include "element_type.h"
 #include "zip.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/torch_archive.h>
 
 #include <fmt/format.h>

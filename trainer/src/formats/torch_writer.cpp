@@ -1,8 +1,8 @@
 #include "zip.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/torch_archive.h>
 
 #include <bit>

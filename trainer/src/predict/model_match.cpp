@@ -1,7 +1,7 @@
 #include "model_match.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/instrument.h>
 #include <rekindle/trainer/settings.h>
 

@@ -2,9 +2,9 @@
 #include "model_match.h"
 #include "usable_model.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
 #include <rekindle/market/usual_hours.h>

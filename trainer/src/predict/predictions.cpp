@@ -1,5 +1,5 @@
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/parquet_writer.h>
 #include <rekindle/trainer/predictions.h>

@@ -1,8 +1,8 @@
 #include "run_metadata.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/version.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/mlp/engine.h>
 #include <rekindle/trainer/settings.h>

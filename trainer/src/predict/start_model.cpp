@@ -3,9 +3,9 @@
 #include "formats/file_kind.h"
 #include "model_match.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/settings.h>
 
 #include <nlohmann/json.hpp>

@@ -2,9 +2,9 @@
 
 #include "formats/file_kind.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/model_file.h>
 #include <rekindle/trainer/run_folder.h>
 #include <rekindle/trainer/safetensors.h>

@@ -4,7 +4,7 @@
 #include "predict/run_metadata.h"
 #include "run_report.h"
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/model_file.h>
 #include <rekindle/trainer/safetensors.h>
 #include <rekindle/trainer/torch_archive.h>

@@ -1,7 +1,7 @@
 #include "scene.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/chart.h>
 
 #include <agg2/agg_conv_dash.h>

@@ -1,7 +1,7 @@
 #include "population_files.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/safetensors.h>
 
 #include <fmt/format.h>

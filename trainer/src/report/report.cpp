@@ -1,7 +1,7 @@
 #include "page.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/market/contract_identity.h>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 /// Writes and reads report.json. Each type has one list of fields, which both directions use.
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/report.h>
 
 #include <fmt/format.h>

@@ -1,28 +1,15 @@
 #pragma once
-/// Text for people: numbers with units, and small string functions.
+/// Text for people: numbers with units, and small string functions; those of foundation/text.h, too.
 
-#include <concepts>
+#include <rekindle/foundation/text.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace rekindle {
 
-/// 1234567 → "1,234,567".
-std::string with_thousands(std::int64_t value);
-/// A number and its noun: "0 rows", "1 row", "1,234 rows". The plural is the noun plus "s" unless given.
-std::string counted(std::int64_t number, std::string_view noun, std::string_view plural = {});
-std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural = {});
-std::string counted(double number, std::string_view noun, std::string_view plural = {}); ///< "0.25 points"
-/// The same for a number that is already formatted.
-std::string with_noun(std::string_view number, std::string_view noun, std::string_view plural = {});
-template <std::integral Number>
-std::string counted(Number number, std::string_view noun, std::string_view plural = {}) {
-    using Widest = std::conditional_t<std::signed_integral<Number>, std::int64_t, std::uint64_t>;
-    return counted(Widest{number}, noun, plural);
-}
 /// "1st", "2nd", "3rd", "4th", "11th", "1,002nd". Precondition: not negative.
 std::string ordinal(std::int64_t number);
 /// Seconds → "4.3 ms", "0.43 s", "2 min 05 s", "1 h 02 min". Precondition: finite and not negative.
@@ -32,8 +19,6 @@ std::string format_duration(double seconds);
 std::string shell_word(std::string_view word);
 /// Bytes → "512 B", "1.5 KiB", "20.3 MiB".
 std::string format_bytes(std::uint64_t bytes);
-/// The shortest decimal text that reads back as the same double; "nan", "inf" or "-inf" if it is not finite.
-std::string shortest(double value);
 /// Splits at a separator and keeps empty parts; "" gives one empty part.
 std::vector<std::string_view> split(std::string_view text, char separator);
 /// Converts A to Z to lower case; bytes outside ASCII are unchanged.

@@ -2,8 +2,8 @@
 /// Which GPU targets a file contains, read from its bytes. Nothing is loaded or run; sizes in the file are
 /// not trusted.
 
-#include <rekindle/base/error.h>
 #include <rekindle/doctor/facts.h>
+#include <rekindle/foundation/error.h>
 
 #include <chrono>
 #include <cstddef>

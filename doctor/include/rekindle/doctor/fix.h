@@ -2,9 +2,9 @@
 /// Runs one step of a plan, and only if it is reversible, does not need root and only affects a new
 /// environment.
 
-#include <rekindle/base/log.h>
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/plan.h>
+#include <rekindle/foundation/log.h>
 
 #include <filesystem>
 #include <string>

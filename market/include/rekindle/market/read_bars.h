@@ -4,8 +4,8 @@
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/base/hash.h>
-#include <rekindle/base/log.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/foundation/log.h>
 #include <rekindle/market/arrow_table.h>
 #include <rekindle/market/bar_length.h>
 #include <rekindle/market/bars.h>

@@ -1,7 +1,7 @@
 #include "reading/arrow/arrow_content.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

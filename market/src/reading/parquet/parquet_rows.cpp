@@ -5,8 +5,8 @@
 #include "reading/parquet/metadata.h"
 #include "reading/table_text.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/foundation/error.h>
 
 #include <fmt/format.h>
 

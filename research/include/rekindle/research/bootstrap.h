@@ -1,7 +1,7 @@
 #pragma once
 /// The stationary bootstrap: resamples a series in blocks of random length to preserve its autocorrelation.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/trainer/scores.h>
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 /// above the reference's; if the reference is cash, they are used unchanged. Every function is pure and
 /// thread-safe.
 
-#include <rekindle/base/error.h>
+#include <rekindle/foundation/error.h>
 
 #include <cstddef>
 #include <span>

@@ -1,26 +1,23 @@
 #pragma once
-/// The runtime's exceptions. It does not link base/, so it has its own; callers that report to users turn
-/// them into rekindle::Error with the same text and hint.
+/// The runtime's exceptions. Programs report them as any other rekindle::Error.
 
-#include <cstdint>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/log.h>
+
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace rekindle::runtime {
 
-/// A call failed. what() says which call, on which device and with which result code; hint() says what the
+/// A call failed. what() says which call, on which device and with which result code; advice() says what the
 /// user can do.
-class Error : public std::runtime_error {
+class Error : public rekindle::Error {
   public:
-    explicit Error(const std::string& what, std::string hint = {})
-        : std::runtime_error(what), hint_(std::move(hint)) {}
-    const std::string& hint() const noexcept { return hint_; }
-
-  private:
-    std::string hint_;
+    explicit Error(std::string what, std::string advice = {}) : rekindle::Error(std::move(what)) {
+        hint(std::move(advice));
+    }
 };
 
 /// The device cannot do what was asked; nothing was changed.
@@ -42,7 +39,6 @@ class DeviceLost : public Error {
     using Error::Error;
 };
 
-enum class LogLevel { debug, info, warning, error };
 /// Called from any thread, one call at a time per device.
 using LogCallback = std::function<void(LogLevel, std::string_view)>;
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Progress of a long job. The trainer reports it; cli/ displays it.
 
-#include <rekindle/base/log.h>
+#include <rekindle/foundation/log.h>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 /// The folder of one training run, <output>/train_YYYYMMDD_HHMMSS/. Its files: docs/formats/run-folder.md.
 
-#include <rekindle/base/file.h>
+#include <rekindle/foundation/file.h>
 #include <rekindle/trainer/config.h>
 #include <rekindle/trainer/progress.h>
 

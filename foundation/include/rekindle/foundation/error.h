@@ -1,7 +1,6 @@
 #pragma once
-/// The exception that programs report to users, and the value type for expected failures. runtime/ has its
-/// own exceptions (rekindle/runtime/error.h), because it does not link base/; its callers turn them into this
-/// one.
+/// The exception that programs report to users, and the value type for expected failures. The exceptions of
+/// runtime/ (rekindle/runtime/error.h) are derived from it.
 
 #include <exception>
 #include <optional>

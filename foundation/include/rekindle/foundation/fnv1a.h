@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace rekindle::runtime {
+namespace rekindle {
 
 class Fnv1a {
   public:
@@ -22,4 +22,4 @@ class Fnv1a {
     std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-} // namespace rekindle::runtime
+} // namespace rekindle

@@ -8,7 +8,7 @@
 
 namespace rekindle {
 
-enum class LogLevel { debug, info, warning };
+enum class LogLevel { debug, info, warning, error };
 
 /// Receives messages. Implementations are thread-safe. The message is one sentence, without a newline.
 class LogSink {

@@ -3,14 +3,14 @@
 #include "child.h"
 #include "temporary_folder.h"
 
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
-#include <rekindle/base/philox.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
+#include <random>
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -105,7 +105,7 @@ TEST(AtomicFileFailure, KillLeavesEitherTheOldOrTheNewFile) {
     const auto path = folder / "model.bin";
     constexpr std::size_t size = 1 << 20;
     write_file_atomically(path, std::string(size, 'a'));
-    PhiloxStream random(1, RandomPurpose::test);
+    std::mt19937 random(1);
     for (int round = 0; round < 20; ++round) {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -118,7 +118,8 @@ TEST(AtomicFileFailure, KillLeavesEitherTheOldOrTheNewFile) {
             ASSERT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "the child ended and wrote nothing";
             std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
-        std::this_thread::sleep_for((steady_clock::now() - begin) * (2 * random.next_double()));
+        std::this_thread::sleep_for((steady_clock::now() - begin) *
+                                    std::uniform_real_distribution<double>(0, 2)(random));
         ::kill(child, SIGKILL);
         ::waitpid(child, nullptr, 0);
         const std::string content = read_file(path);

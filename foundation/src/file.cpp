@@ -1,7 +1,5 @@
-#include <rekindle/base/error.h>
-#include <rekindle/base/file.h>
-
-#include <fmt/format.h>
+#include <rekindle/foundation/error.h>
+#include <rekindle/foundation/file.h>
 
 #include <cerrno>
 #include <cstring>
@@ -24,7 +22,7 @@ std::string reason(int error_number) {
 }
 
 Error write_error(const std::filesystem::path& path, int error_number) {
-    Error error(fmt::format("cannot write: {}", reason(error_number)));
+    Error error("cannot write: " + reason(error_number));
     error.at(path.string());
     if (error_number == ENOSPC || error_number == EDQUOT)
         error.hint(
@@ -69,7 +67,7 @@ int FileDescriptor::release() noexcept {
 FileDescriptor FileDescriptor::open_for_reading(const std::filesystem::path& path) {
     FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!descriptor)
-        throw usage_error(fmt::format("cannot open: {}", reason(errno))).at(path.string());
+        throw usage_error("cannot open: " + reason(errno)).at(path.string());
     return descriptor;
 }
 
@@ -77,7 +75,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     const FileDescriptor descriptor = FileDescriptor::open_for_reading(path);
     struct stat status {};
     if (::fstat(descriptor.get(), &status) != 0)
-        throw usage_error(fmt::format("cannot read: {}", reason(errno))).at(path.string());
+        throw usage_error("cannot read: " + reason(errno)).at(path.string());
     if (!S_ISREG(status.st_mode))
         throw usage_error("not a regular file").at(path.string());
     size_ = static_cast<std::size_t>(status.st_size);
@@ -85,7 +83,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
         return;
     void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.get(), 0);
     if (address == MAP_FAILED)
-        throw usage_error(fmt::format("cannot map: {}", reason(errno))).at(path.string());
+        throw usage_error("cannot map: " + reason(errno)).at(path.string());
     data_ = static_cast<const std::byte*>(address);
     ::madvise(address, size_, MADV_SEQUENTIAL);
 }
@@ -120,7 +118,7 @@ std::string read_file(const std::filesystem::path& path) {
         content.resize(old_size + (1 << 16));
         const ssize_t count = ::read(descriptor.get(), content.data() + old_size, 1 << 16);
         if (count < 0 && errno != EINTR)
-            throw usage_error(fmt::format("cannot read: {}", reason(errno))).at(path.string());
+            throw usage_error("cannot read: " + reason(errno)).at(path.string());
         content.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
         if (count == 0)
             return content;
@@ -131,8 +129,9 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
     // Creates its own name instead of using mkstemp, so that open() applies the umask, which cannot be read
     // without a race.
     for (unsigned attempt = 0; !descriptor_; ++attempt) {
-        temporary_ = folder_of(target_) /
-                     fmt::format(".{}.{}-{}.part", target_.filename().string(), ::getpid(), attempt);
+        temporary_ =
+            folder_of(target_) / ("." + target_.filename().string() + "." + std::to_string(::getpid()) + "-" +
+                                  std::to_string(attempt) + ".part");
         descriptor_ =
             FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (!descriptor_ && (errno != EEXIST || attempt == max_temporary_names))
@@ -191,7 +190,7 @@ void ensure_directory(const std::filesystem::path& path) {
     try {
         std::filesystem::create_directories(path);
     } catch (const std::filesystem::filesystem_error& error) {
-        throw Error(fmt::format("cannot create the folder: {}", error.code().message()))
+        throw Error("cannot create the folder: " + error.code().message())
             .at(path.string())
             .hint("Choose a folder that you can write to.");
     }
