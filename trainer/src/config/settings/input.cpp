@@ -70,9 +70,10 @@ std::vector<Setting> input() {
              "capital. A column such as symbol says which instrument a "
              "bar belongs to; without one, the name of its file does (AAPL.csv). With by-root, contracts "
              "such as ESH5 and ESM5 are one instrument, and a name without a delivery month is an instrument "
-             "of its own; with by-name, every name is. With no, bars of different instruments are refused.",
+             "of its own; with by-name, every name is. With no, bars of different instruments are refused, "
+             "except by inspect, which then describes each instrument as with by-root.",
          .example = "--data prices.csv --several-instruments by-name",
-         .commands = session_cutters_of_several,
+         .commands = readers_of_several,
          .not_with = {{.option = "chain", .reason = "it makes all files one history"},
                       {.option = "compat",
                        .word = "original",
