@@ -405,10 +405,10 @@ TEST(MarketWarnings, ProfilesOfSeveralInstruments) {
     for (const std::string prefix : {"", "trends-"}) {
         const auto lines = [&](const std::string& name) {
             const std::string text = read_file(folder.path() + "/" + prefix + name);
-            std::vector<std::string> lines;
+            std::vector<std::string> found;
             for (const std::string_view line : split(text, '\n'))
-                lines.emplace_back(line);
-            return lines;
+                found.emplace_back(line);
+            return found;
         };
         const auto es = lines("es.csv"), nq = lines("nq.csv");
         std::vector<std::string> expected{"instrument," + es.front()};
