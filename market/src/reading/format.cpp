@@ -46,7 +46,7 @@ const std::vector<Role>& roles() {
         {"ask_volume",
          &ColumnMap::ask_volume,
          {"askvolume", "askvol", "buyvolume", "takerbuyvolume", "takerbuybaseassetvolume",
-          "takerbuybasevolume"}},
+          "takerbuybasevolume", "takerbuybase"}},
         {"contract", &ColumnMap::contract, {"contract", "symbol", "ticker", "instrument", "name"}},
         {"vix", &ColumnMap::vix, {"vix", "volatility", "vixclose"}},
     };
