@@ -11,11 +11,11 @@ std::vector<Setting> input() {
          .form = ValueKind::path_list,
          .value_name = "PATH",
          .group = group,
-         .brief = "Files or folders of bars: CSV, six-field ;-export, .gz",
+         .brief = "Files or folders of bars: CSV, Parquet, SCID, DBN",
          .detail = "The bars to read. Several files, or all files in a folder, are read as one history in "
-                   "chronological order. The format is detected: the merged CSV with a header, the six-field "
-                   "export separated by semicolons, any CSV with open, high, low, close and volume, each "
-                   "also as .gz.",
+                   "chronological order. The format is detected: any CSV with a time, open, high, low, close "
+                   "and volume, NinjaTrader's export, Parquet, Sierra Chart's SCID and Databento's DBN; text "
+                   "also as .gz, .zst or .zip.",
          .example = "--data DATA/MERGED/merged_es_vix_test.csv",
          .commands = {"train", "walk-forward", "search", "predict", "volume-profile", "features", "backtest",
                       "import-model"},
