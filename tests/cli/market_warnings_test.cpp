@@ -371,6 +371,10 @@ TEST(MarketWarnings, BadRowsAmongSeveralInstruments) {
     const Finished refused = rekindle({"inspect", folder.path()}, {.folder = folder.path()});
     EXPECT_EQ(refused.status, 2);
     EXPECT_TRUE(contains(refused.errors, "TWO: ")) << refused.errors;
+    // An error in the options is no reason to look for instruments.
+    const Finished hours = rekindle({"inspect", folder.path() + "/one.csv", "--regular-hours", "8-3"});
+    EXPECT_EQ(hours.status, 2);
+    EXPECT_TRUE(hours.errors.starts_with("error: ")) << hours.errors;
     const Finished skipped =
         rekindle({"inspect", folder.path(), "--bad-rows", "skip"}, {.folder = folder.path()});
     EXPECT_EQ(skipped.status, 0) << skipped.errors;

@@ -47,7 +47,7 @@ class Inspector {
         if (several.size() > 1)
             return inspect_all(several);
         if (problem)
-            throw Error(*problem);
+            throw *problem;
         return found;
     }
 
@@ -58,11 +58,13 @@ class Inspector {
 
     /// The instruments of files that cannot be read as those of one, if that is why.
     std::vector<trainer::InstrumentBars> unasked_instruments() {
-        EffectiveConfig effective = effective_;
-        effective.config.several_instruments = trainer::SeveralInstruments::by_root;
+        trainer::TrainConfig config = effective_.config;
+        config.several_instruments = trainer::SeveralInstruments::by_root;
+        std::string hours;
         std::vector<trainer::InstrumentBars> instruments;
         try {
-            instruments = instruments_of(with_instrument(effective, view_));
+            hours = trainer::infer_instrument(config, effective_.given);
+            instruments = instruments_of(config);
         } catch (const Error& error) {
             if (error.status() != ExitStatus::usage)
                 throw;
@@ -77,6 +79,8 @@ class Inspector {
             "on its own. --contract NAME selects one, --several-instruments trains one model on all of them, "
             "and --chain reads files of one history whatever their names are.",
             trainer::list_of_instruments(names)));
+        if (!hours.empty())
+            view_.info(hours);
         return instruments;
     }
 
