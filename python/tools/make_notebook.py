@@ -35,19 +35,20 @@ most volume; the shaded range is the value area, which holds 70 % of the volume.
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")
 for axis, profile in zip(axes, profiles[-3:]):
     axis.barh(profile.prices, profile.volumes, height=bars.tick, color="tab:blue")
-    axis.axhspan(profile.value_area_low, profile.value_area_high, color="tab:orange", alpha=0.2, label="value area")
+    axis.axhspan(profile.value_area_low, profile.value_area_high, color="tab:orange", alpha=0.3, zorder=0, label="value area")
     axis.axhline(profile.point_of_control, color="tab:red", label="point of control")
     axis.set(title=str(profile.date), xlabel="volume (contracts)")
 axes[0].set_ylabel("price (points)")
 axes[0].legend()
 plt.show()""",
-    """The closes and the value areas of all sessions. Prices of different contracts are not comparable, so those before a roll are
-shifted by its gap.""",
-    """shift = sessions["roll_offset"][-1] - sessions["roll_offset"]
+    """The closes and the value areas of the last 60 sessions. Prices of different contracts are not comparable, so those before a
+roll are shifted by its gap.""",
+    """last = {name: sessions[name][-60:] for name in ("date", "value_area_low", "value_area_high", "point_of_control", "close")}
+shift = sessions["roll_offset"][-1] - sessions["roll_offset"][-60:]
 figure, axis = plt.subplots(figsize=(11, 4), layout="constrained")
-axis.fill_between(sessions["date"], sessions["value_area_low"] + shift, sessions["value_area_high"] + shift, alpha=0.3, label="value area")
-axis.plot(sessions["date"], sessions["point_of_control"] + shift, label="point of control")
-axis.plot(sessions["date"], sessions["close"] + shift, linewidth=1, color="black", label="close")
+axis.fill_between(last["date"], last["value_area_low"] + shift, last["value_area_high"] + shift, alpha=0.3, label="value area")
+axis.plot(last["date"], last["point_of_control"] + shift, label="point of control")
+axis.plot(last["date"], last["close"] + shift, linewidth=1, color="black", label="close")
 axis.set_ylabel("price (points)")
 axis.legend()
 plt.show()""",

@@ -3,6 +3,7 @@
 #include "process.h"
 #include "small_market.h"
 
+#include <rekindle/base/text.h>
 #include <rekindle/cli/option_table.h>
 #include <rekindle/foundation/file.h>
 #include <rekindle/market/clock.h>
@@ -12,7 +13,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string>
@@ -322,22 +325,104 @@ TEST(MarketWarnings, WeekendsOfAMarketThatNeverCloses) {
 
 TEST(MarketWarnings, FolderOfDifferentInstruments) {
     const std::int32_t first = market::make_date(2023, 1, 2);
-    const auto refused = [](const TemporaryFolder& folder, const std::vector<std::string>& texts) {
-        expect_said(folder.path(), {}, texts, 2);
-        const Finished inspected = rekindle({"inspect", folder.path()});
-        EXPECT_TRUE(contains(inspected.output + inspected.errors, "different instruments"))
-            << inspected.errors;
+    const auto described = [](const TemporaryFolder& folder, const std::vector<std::string>& names,
+                              const Words& options = {}) {
+        const Finished inspected = rekindle(joined({"inspect", folder.path(), "--format", "json"}, options));
+        EXPECT_EQ(inspected.status, 0) << inspected.errors;
+        const auto json = nlohmann::json::parse(inspected.output, nullptr, false);
+        ASSERT_TRUE(json.contains("instruments")) << inspected.output;
+        ASSERT_EQ(json["instruments"].size(), names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            EXPECT_EQ(json["instruments"][i]["name"], names[i]);
+            EXPECT_EQ(json["instruments"][i]["rows"], 120);
+        }
+        if (options.empty()) {
+            EXPECT_TRUE(contains(inspected.errors,
+                                 "these are different instruments: " + names[0] + " and " + names[1] + "."))
+                << inspected.errors;
+        }
+        const Finished page = rekindle(joined({"inspect", folder.path()}, options));
+        for (const std::string& name : names)
+            EXPECT_TRUE(contains(page.output, name + "\n" + std::string(name.size(), '-') + "\n"))
+                << page.output;
     };
     const TemporaryFolder nameless, one_nameless, named;
     nameless.file("btc.csv", daily("", "", first, 120, 42'000));
     nameless.file("es.csv", daily("", "", first + 130, 120, 4700));
-    refused(nameless, {"btc.csv", "es.csv", "different instruments"});
+    expect_said(nameless.path(), {}, {"btc.csv", "es.csv", "different instruments"}, 2);
+    described(nameless, {"BTC", "ES"});
     one_nameless.file("btc.csv", daily("", "", first, 120, 42'000));
     one_nameless.file("ES 03-24.csv", daily("", "", first + 121, 120, 4700));
-    refused(one_nameless, {"btc.csv", "ES 03-24", "different instruments"});
+    expect_said(one_nameless.path(), {}, {"btc.csv", "ES 03-24", "different instruments"}, 2);
+    described(one_nameless, {"BTC", "ES"});
     named.file("one.csv", daily(",symbol", ",BTCUSDT", first, 120, 42'000));
     named.file("two.csv", daily(",symbol", ",ESH24", first + 121, 120, 4700));
-    refused(named, {"\"BTCUSDT\" and \"ESH24\"", "--contract"});
+    expect_said(named.path(), {}, {"\"BTCUSDT\" and \"ESH24\"", "--contract"}, 2);
+    described(named, {"BTCUSDT", "ES"});
+    described(named, {"BTCUSDT", "ESH24"}, {"--several-instruments", "by-name"});
+}
+
+// A bad row of one instrument is an error that names it, and is listed once if rows are skipped.
+TEST(MarketWarnings, BadRowsAmongSeveralInstruments) {
+    const std::int32_t first = market::make_date(2023, 1, 2);
+    const TemporaryFolder folder;
+    folder.file("one.csv", daily("", "", first, 120, 42'000));
+    folder.file("two.csv", daily("", "", first, 120, 4700) + "2024-01-05,1,2,3,4,5\n");
+    const Finished refused = rekindle({"inspect", folder.path()}, {.folder = folder.path()});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_TRUE(contains(refused.errors, "TWO: ")) << refused.errors;
+    // An error in the options is no reason to look for instruments.
+    const Finished hours = rekindle({"inspect", folder.path() + "/one.csv", "--regular-hours", "8-3"});
+    EXPECT_EQ(hours.status, 2);
+    EXPECT_TRUE(hours.errors.starts_with("error: ")) << hours.errors;
+    const Finished skipped =
+        rekindle({"inspect", folder.path(), "--bad-rows", "skip"}, {.folder = folder.path()});
+    EXPECT_EQ(skipped.status, 0) << skipped.errors;
+    const std::string rows = read_file(folder.path() + "/rejected.csv");
+    EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 2) << rows;
+}
+
+TEST(MarketWarnings, ProfilesOfSeveralInstruments) {
+    const std::int32_t first = market::make_date(2023, 1, 2);
+    const TemporaryFolder folder;
+    const std::string one = folder.file("one.csv", daily(",symbol", ",NQH24", first, 120, 42'000));
+    const std::string two = folder.file("two.csv", daily(",symbol", ",ESH24", first, 120, 4700));
+    const auto profile = [&](const Words& words, const std::string& file) {
+        const Words common{"volume-profile",
+                           "--session-length",
+                           "week",
+                           "--trends",
+                           "trends-" + file,
+                           "--output",
+                           file,
+                           "--draw",
+                           "1",
+                           "--data"};
+        const Finished finished = rekindle(joined(common, words), {.folder = folder.path()});
+        EXPECT_EQ(finished.status, 0) << finished.errors;
+        return finished.output;
+    };
+    const std::string drawn = profile({one, two, "--several-instruments", "by-root"}, "both.csv");
+    EXPECT_TRUE(contains(drawn, "  ESH24, ") && contains(drawn, "  NQH24, ")) << drawn;
+    profile({one}, "nq.csv");
+    profile({two}, "es.csv");
+    for (const std::string prefix : {"", "trends-"}) {
+        const auto lines = [&](const std::string& name) {
+            const std::string text = read_file(folder.path() + "/" + prefix + name);
+            std::vector<std::string> found;
+            for (const std::string_view line : split(text, '\n'))
+                found.emplace_back(line);
+            return found;
+        };
+        const auto es = lines("es.csv"), nq = lines("nq.csv");
+        std::vector<std::string> expected{"instrument," + es.front()};
+        for (std::size_t i = 1; i + 1 < es.size(); ++i)
+            expected.push_back("ES," + es[i]);
+        for (std::size_t i = 1; i + 1 < nq.size(); ++i)
+            expected.push_back("NQ," + nq[i]);
+        expected.emplace_back();
+        EXPECT_EQ(lines("both.csv"), expected);
+    }
 }
 
 // Contracts a year apart: the change is not a return, and look-backs start over.

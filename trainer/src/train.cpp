@@ -225,7 +225,10 @@ void refuse_several_instruments(const UsableModel& start, const TrainConfig& con
     throw usage_error("training cannot continue if the model or the data has bars of several instruments")
         .at(config.model)
         .expected("a network description, or a model and bars of one instrument")
-        .hint("Train a new model on all bars.");
+        .hint(
+            start.stored.instruments.empty()
+                ? "Choose the bars of one instrument with --contract NAME, or train a new model on all bars."
+                : "Train a new model on all bars.");
 }
 
 /// Reports what training continues from, and warns of what is in doubt. Throws Error (usage) if the data does

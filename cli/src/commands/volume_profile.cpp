@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 namespace rekindle::cli {
 
@@ -26,8 +28,9 @@ void draw(Context& context, const trainer::MarketData& data, std::size_t count) 
     for (std::size_t i = sessions.size() - std::min(count, sessions.size()); i < sessions.size(); ++i) {
         const market::BarTable& bars = data.read.bars;
         const std::string contract = market::contract_name(bars.metadata(), sessions[i].contract);
+        const std::string& name = contract.empty() ? data.instrument : contract;
         context.output.line(fmt::format("{}{}, {}", market::format_date(sessions[i].date),
-                                        contract.empty() ? "" : "  " + contract,
+                                        name.empty() ? "" : "  " + name,
                                         counted(data.summaries[i].total_volume, "unit")));
         market::ProfileFigures figures = market::session_figures(bars, sessions[i], data.profile_rules);
         for (double* price : {&figures.point_of_control, &figures.value_area_low, &figures.value_area_high})
@@ -37,17 +40,31 @@ void draw(Context& context, const trainer::MarketData& data, std::size_t count) 
     }
 }
 
-void write_report(Context& context, const market::ProfileReport& report, const std::string& output,
-                  LogSink& log) {
+std::size_t count_sessions(std::span<const market::ProfileReport> reports) {
+    std::size_t sessions = 0;
+    for (const market::ProfileReport& report : reports)
+        sessions += report.sessions.size();
+    return sessions;
+}
+
+void write_reports(Context& context, std::span<const market::ProfileReport> reports,
+                   const std::string& output, LogSink& log) {
     const bool json = output.ends_with(".json");
-    const std::string text = json ? render_profile_json(report) : render_profile_csv(report);
+    const std::string text = json ? render_profile_json(reports) : render_profile_csv(reports);
     if (output == "-") {
         context.output.write(text);
         return;
     }
     write_file_atomically(output, text);
-    log.info(fmt::format("{} written to {}",
-                         counted(static_cast<std::int64_t>(report.sessions.size()), "session"), output));
+    log.info(fmt::format("{} written to {}", counted(count_sessions(reports), "session"), output));
+}
+
+void write_trends(std::span<const market::ProfileReport> reports, const std::string& file, LogSink& log) {
+    write_file_atomically(file, render_trends_csv(reports));
+    std::size_t trends = 0;
+    for (const market::ProfileReport& report : reports)
+        trends += report.trends.size();
+    log.info(fmt::format("{} written to {}", counted(trends, "trend"), file));
 }
 
 /// The requested files and drawings.
@@ -85,25 +102,25 @@ ExitStatus run_volume_profile(Context& context) {
     const trainer::TrainConfig config = with_instrument(effective, view);
     const std::string& output = requests.output;
     MarketInput input(context, config, view);
-    const trainer::MarketData& data = input.markets.front();
-    const market::ProfileReport report =
-        market::make_profile_report(data.read.bars, data.plan.sessions, data.ends,
-                                    data.read.report.stamps.clock, data.profile_rules, input.pool);
+    std::vector<market::ProfileReport> reports;
+    for (const trainer::MarketData& data : input.markets) {
+        reports.push_back(market::make_profile_report(data.read.bars, data.plan.sessions, data.ends,
+                                                      data.read.report.stamps.clock, data.profile_rules,
+                                                      input.pool));
+        reports.back().instrument = data.instrument;
+    }
     stop_if_requested(input.cancellation);
     view.finish();
 
-    write_rejected(data.read.rejected, output == "-" ? "" : output, view);
+    write_rejected(trainer::rejected_rows(input.markets), output == "-" ? "" : output, view);
     if (!output.empty())
-        write_report(context, report, output, view);
-    if (!requests.trends.empty()) {
-        write_file_atomically(requests.trends, render_trends_csv(report));
-        view.info(fmt::format("{} written to {}",
-                              counted(static_cast<std::int64_t>(report.trends.size()), "trend"),
-                              requests.trends));
-    }
-    draw(context, data, requests.drawings);
+        write_reports(context, reports, output, view);
+    if (!requests.trends.empty())
+        write_trends(reports, requests.trends, view);
+    for (const trainer::MarketData& data : input.markets)
+        draw(context, data, requests.drawings);
     if (context.messages.json)
-        context.result({{"output", output}, {"sessions", report.sessions.size()}});
+        context.result({{"output", output}, {"sessions", count_sessions(reports)}});
     return ExitStatus::success;
 }
 

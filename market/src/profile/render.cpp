@@ -129,57 +129,8 @@ nlohmann::ordered_json session_json(const ProfileReport& report, std::size_t s) 
     return json;
 }
 
-} // namespace
-
-std::string price_text(double ticks, TickSize tick) {
-    const double points = tick.to_points(ticks);
-    const int decimals = decimals_of(tick);
-    std::string text =
-        decimals < 0 ? shortest(points) : fmt::format("{:.{}f}", points, std::max(decimals, 1));
-    if (text.find_first_not_of("-0123456789.") != std::string::npos)
-        return text;
-    if (text.find('.') == std::string::npos)
-        return text + ".0";
-    while (text.back() == '0' && text[text.size() - 2] != '.')
-        text.pop_back();
-    return text == "-0.0" ? "0.0" : text;
-}
-
-std::string render_profile_csv(const ProfileReport& report) {
-    std::string csv = "date,vpoc,value_area_low,value_area_high,value_area_width,total_volume\n";
-    const TickSize tick = report.metadata.tick;
-    const auto volume_text = [&](std::int64_t volume) {
-        std::string text;
-        reading::append_fixed(volume, report.metadata.volume_decimals, text);
-        return text;
-    };
-    for (const SessionSummary& session : report.sessions)
-        csv += fmt::format(
-            "{},{},{},{},{},{}\n", format_date(session.date), price_text(session.point_of_control, tick),
-            price_text(session.value_area_low, tick), price_text(session.value_area_high, tick),
-            price_text(session.value_area_high - session.value_area_low, tick),
-            volume_text(session.total_volume));
-    return csv;
-}
-
-std::string render_trends_csv(const ProfileReport& report) {
-    std::string csv = "start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change\n";
-    const TickSize tick = report.metadata.tick;
-    for (const MigrationTrend& trend : report.trends) {
-        const SessionSummary& start = report.sessions[trend.start];
-        const SessionSummary& end = report.sessions[trend.end];
-        csv += fmt::format("{},{},{},{},{},{},{}\n", format_date(start.date), format_date(end.date),
-                           name(trend.direction), trend.moves, price_text(start.point_of_control, tick),
-                           price_text(end.point_of_control, tick),
-                           price_text(end.point_of_control - start.point_of_control, tick));
-    }
-    return csv;
-}
-
-std::string render_profile_json(const ProfileReport& report) {
+nlohmann::ordered_json report_json(const ProfileReport& report) {
     nlohmann::ordered_json json;
-    json["format"] = "rekindle-volume-profile";
-    json["version"] = 1;
     using Json = nlohmann::ordered_json;
     const bool has_tick = report.metadata.has_tick();
     json["tick"] = has_tick ? Json(report.metadata.tick.points) : Json(nullptr);
@@ -202,6 +153,92 @@ std::string render_profile_json(const ProfileReport& report) {
                                   {"end_date", format_date(report.sessions[trend.end].date)},
                                   {"direction", name(trend.direction)},
                                   {"consecutive_count", trend.moves}});
+    return json;
+}
+
+/// The first column of files about several instruments.
+std::string_view instrument_heading(std::span<const ProfileReport> reports) {
+    return reports.empty() || reports.front().instrument.empty() ? "" : "instrument,";
+}
+
+std::string instrument_field(const ProfileReport& report) {
+    std::string field;
+    if (!report.instrument.empty()) {
+        reading::append_quoted(report.instrument, field);
+        field += ',';
+    }
+    return field;
+}
+
+} // namespace
+
+std::string price_text(double ticks, TickSize tick) {
+    const double points = tick.to_points(ticks);
+    const int decimals = decimals_of(tick);
+    std::string text =
+        decimals < 0 ? shortest(points) : fmt::format("{:.{}f}", points, std::max(decimals, 1));
+    if (text.find_first_not_of("-0123456789.") != std::string::npos)
+        return text;
+    if (text.find('.') == std::string::npos)
+        return text + ".0";
+    while (text.back() == '0' && text[text.size() - 2] != '.')
+        text.pop_back();
+    return text == "-0.0" ? "0.0" : text;
+}
+
+std::string render_profile_csv(std::span<const ProfileReport> reports) {
+    std::string csv = std::string(instrument_heading(reports)) +
+                      "date,vpoc,value_area_low,value_area_high,value_area_width,total_volume\n";
+    for (const ProfileReport& report : reports) {
+        const TickSize tick = report.metadata.tick;
+        const auto volume_text = [&](std::int64_t volume) {
+            std::string text;
+            reading::append_fixed(volume, report.metadata.volume_decimals, text);
+            return text;
+        };
+        for (const SessionSummary& session : report.sessions)
+            csv += fmt::format("{}{},{},{},{},{},{}\n", instrument_field(report), format_date(session.date),
+                               price_text(session.point_of_control, tick),
+                               price_text(session.value_area_low, tick),
+                               price_text(session.value_area_high, tick),
+                               price_text(session.value_area_high - session.value_area_low, tick),
+                               volume_text(session.total_volume));
+    }
+    return csv;
+}
+
+std::string render_trends_csv(std::span<const ProfileReport> reports) {
+    std::string csv = std::string(instrument_heading(reports)) +
+                      "start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change\n";
+    for (const ProfileReport& report : reports) {
+        const TickSize tick = report.metadata.tick;
+        for (const MigrationTrend& trend : report.trends) {
+            const SessionSummary& start = report.sessions[trend.start];
+            const SessionSummary& end = report.sessions[trend.end];
+            csv +=
+                fmt::format("{}{},{},{},{},{},{},{}\n", instrument_field(report), format_date(start.date),
+                            format_date(end.date), name(trend.direction), trend.moves,
+                            price_text(start.point_of_control, tick), price_text(end.point_of_control, tick),
+                            price_text(end.point_of_control - start.point_of_control, tick));
+        }
+    }
+    return csv;
+}
+
+std::string render_profile_json(std::span<const ProfileReport> reports) {
+    nlohmann::ordered_json json;
+    json["format"] = "rekindle-volume-profile";
+    json["version"] = 1;
+    if (reports.size() == 1 && reports.front().instrument.empty()) {
+        json.update(report_json(reports.front()));
+    } else {
+        json["instruments"] = nlohmann::ordered_json::array();
+        for (const ProfileReport& report : reports) {
+            nlohmann::ordered_json entry{{"instrument", report.instrument}};
+            entry.update(report_json(report));
+            json["instruments"].push_back(std::move(entry));
+        }
+    }
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

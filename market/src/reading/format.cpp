@@ -32,8 +32,9 @@ const std::vector<Role>& roles() {
     static const std::vector<Role> table{
         {"time",
          &ColumnMap::time,
-         {"timestamp", "datetime", "date/time", "gmttime", "localtime", "time(utc)", "tsevent", "windowstart",
-          "opentime", "timeleft", "unix", "time", "date", "t", "indexlevel0"}},
+         {"timestamp", "datetime", "date/time", "gmttime", "localtime", "time(utc)", "timestamputc",
+          "datetimeutc", "timeutc", "tsevent", "windowstart", "opentime", "timeleft", "unix", "time", "date",
+          "tradedate", "t", "indexlevel0"}},
         {"date", &ColumnMap::date, {"date"}},
         {"clock", &ColumnMap::clock, {"time"}},
         {"open", &ColumnMap::open, {"open", "o"}},
@@ -45,7 +46,7 @@ const std::vector<Role>& roles() {
         {"ask_volume",
          &ColumnMap::ask_volume,
          {"askvolume", "askvol", "buyvolume", "takerbuyvolume", "takerbuybaseassetvolume",
-          "takerbuybasevolume"}},
+          "takerbuybasevolume", "takerbuybase"}},
         {"contract", &ColumnMap::contract, {"contract", "symbol", "ticker", "instrument", "name"}},
         {"vix", &ColumnMap::vix, {"vix", "volatility", "vixclose"}},
     };

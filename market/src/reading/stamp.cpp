@@ -95,10 +95,10 @@ std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexce
     bool complete = false;
     switch (format) {
     case DateFormat::iso:
-        complete = year_first('-', 2);
+        complete = year_first('-', 1);
         break;
     case DateFormat::dots:
-        complete = year_first('.', 2);
+        complete = year_first('.', 1);
         break;
     case DateFormat::slashes:
         complete = year_first('/', 1);

@@ -10,9 +10,9 @@
 namespace rekindle::market::reading {
 
 enum class DateFormat {
-    iso,          ///< 2024-03-15
+    iso,          ///< 2024-03-15, 2024-3-5
     compact,      ///< 20240315
-    dots,         ///< 2024.03.15
+    dots,         ///< 2024.03.15, 2024.3.5
     slashes,      ///< 2024/3/15
     us,           ///< 3/15/2024, month first
     month_named,  ///< Mar 15, 2024

@@ -14,6 +14,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -180,6 +181,20 @@ bool is_continuous(std::string_view name) {
     return name.ends_with('!') || name.ends_with('#') || name.starts_with('@') || name.ends_with("=F");
 }
 
+/// The continuous contract that a file is named after: "ES=F" for "ES=F.csv", "ES1!" for TradingView's
+/// "CME_MINI_ES1!, 60.csv"; "" if there is none.
+std::string continuous_contract(const std::filesystem::path& file) {
+    std::filesystem::path plain = file.filename();
+    for (const char* packed : {".gz", ".zst", ".zip"})
+        if (plain.extension() == packed)
+            plain = plain.stem();
+    std::string name = plain.stem().string();
+    name.resize(std::min(name.size(), name.find(',')));
+    if (const std::size_t exchange = name.rfind('_'); exchange != std::string::npos)
+        name.erase(0, exchange + 1);
+    return is_continuous(name) ? name : "";
+}
+
 } // namespace
 
 SessionRules Instrument::session_rules() const {
@@ -292,7 +307,10 @@ const Instrument* InstrumentTable::of_files(const std::vector<std::filesystem::p
     for (const std::filesystem::path& file : files) {
         const std::string text = instrument_words(file);
         const std::vector<std::string_view> words = split(text, ' ');
-        const Instrument* one = named(text);
+        const std::string contract = continuous_contract(file);
+        const Instrument* one = contract.empty() ? nullptr : of_contracts({contract});
+        if (!one)
+            one = named(text);
         for (std::size_t i = 0; !one && i < words.size(); ++i) {
             one = named(words[i]);
             if (!one && i + 1 < words.size())

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace rekindle::market {
 namespace {
@@ -34,7 +35,8 @@ ProfileReport published() {
 }
 
 TEST(ProfileOutput, CsvIsThePublishedLayoutByteForByte) {
-    EXPECT_EQ(render_profile_csv(published()),
+    const ProfileReport report = published();
+    EXPECT_EQ(render_profile_csv({&report, 1}),
               "date,vpoc,value_area_low,value_area_high,value_area_width,total_volume\n"
               "2021-12-06,4557.5,4530.5,4578.0,47.5,16072\n"
               "2021-12-10,4691.25,4673.75,4694.0,20.25,407205\n"
@@ -46,10 +48,37 @@ TEST(ProfileOutput, TrendsCsv) {
     ProfileReport report = published();
     report.trends = {{.start = 0, .end = 3, .direction = MigrationDirection::up, .moves = 3},
                      {.start = 1, .end = 2, .direction = MigrationDirection::down, .moves = 1}};
-    EXPECT_EQ(render_trends_csv(report),
+    EXPECT_EQ(render_trends_csv({&report, 1}),
               "start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change\n"
               "2021-12-06,2025-02-27,up,3,4557.5,5979.0,1421.5\n"
               "2021-12-10,2022-12-08,down,1,4691.25,3973.25,-718.0\n");
+}
+
+TEST(ProfileOutput, SeveralInstrumentsAreNamedInTheFirstColumn) {
+    std::vector<ProfileReport> reports{published(), published()};
+    reports[0].instrument = "ES";
+    reports[1].instrument = "A,B";
+    reports[1].metadata.tick = {0.5};
+    for (ProfileReport& report : reports) {
+        report.sessions.resize(2);
+        report.trends = {{.start = 0, .end = 1, .direction = MigrationDirection::up, .moves = 1}};
+    }
+    EXPECT_EQ(render_profile_csv(reports),
+              "instrument,date,vpoc,value_area_low,value_area_high,value_area_width,total_volume\n"
+              "ES,2021-12-06,4557.5,4530.5,4578.0,47.5,16072\n"
+              "ES,2021-12-10,4691.25,4673.75,4694.0,20.25,407205\n"
+              "\"A,B\",2021-12-06,9115.0,9061.0,9156.0,95.0,16072\n"
+              "\"A,B\",2021-12-10,9382.5,9347.5,9388.0,40.5,407205\n");
+    EXPECT_EQ(render_trends_csv(reports),
+              "instrument,start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change\n"
+              "ES,2021-12-06,2021-12-10,up,1,4557.5,4691.25,133.75\n"
+              "\"A,B\",2021-12-06,2021-12-10,up,1,9115.0,9382.5,267.5\n");
+    const auto json = nlohmann::json::parse(render_profile_json(reports));
+    ASSERT_EQ(json["instruments"].size(), 2u);
+    EXPECT_EQ(json["instruments"][1]["instrument"], "A,B");
+    EXPECT_EQ(json["instruments"][1]["tick"], 0.5);
+    EXPECT_EQ(json["instruments"][0]["sessions"].size(), 2u);
+    EXPECT_FALSE(json.contains("sessions"));
 }
 
 TEST(ProfileOutput, PricesHaveNoBinaryNoise) {
@@ -73,7 +102,7 @@ TEST(ProfileOutput, JsonContainsEverySession) {
     const auto sessions = fixtures::random_sessions(3, table.size(), 60, 0);
     ThreadPool pool(2);
     const ProfileReport report = make_profile_report(table, sessions, {}, Clock::utc, {}, pool);
-    const std::string text = render_profile_json(report);
+    const std::string text = render_profile_json({&report, 1});
     EXPECT_EQ(text.back(), '\n');
     const auto json = nlohmann::json::parse(text);
     EXPECT_EQ(json["version"], 1);
@@ -88,8 +117,8 @@ TEST(ProfileOutput, JsonContainsEverySession) {
         EXPECT_EQ(session["vpoc_first_touched"].is_null(), !report.first_touches[s].has_value());
     }
     EXPECT_EQ(json["sessions"][0]["end_time"].get<std::string>().back(), 'Z');
-    const auto raw = nlohmann::json::parse(
-        render_profile_json(make_profile_report(table, sessions, {}, Clock::raw, {}, pool)));
+    const ProfileReport labeled = make_profile_report(table, sessions, {}, Clock::raw, {}, pool);
+    const auto raw = nlohmann::json::parse(render_profile_json({&labeled, 1}));
     EXPECT_NE(raw["sessions"][0]["end_time"].get<std::string>().back(), 'Z');
     EXPECT_EQ(raw["sessions"][0]["end_time"].get<std::string>().size(), 19u);
 }

@@ -313,6 +313,20 @@ std::vector<Export> held_out() {
                                                    floated(l), floated(c), floated(c), 300 + i);
                             }),
                    200, 0.1, "", "float noise"});
+    all.push_back({"Cboe, a future on the VIX", "CFE_VX_K2024.csv",
+                   "Trade Date,Futures,Open,High,Low,Close,Settle,Change,Total Volume,EFP,Open Interest\n" +
+                       rows(60, 0.05, 300, false,
+                            [](int i, double o, double h, double l, double c) {
+                                return fmt::format(
+                                    "{},K (May 24),{:.2f},{:.2f},{:.2f},{:.2f},{:.2f},0,{},0,9", day(i), o, h,
+                                    l, c, c, 300 + i);
+                            }),
+                   60, 0.05, "", ""});
+    all.push_back({"a column named for its zone", "6EH4.csv",
+                   "timestamp_utc,open,high,low,close,volume\n"
+                   "2024-01-01 23:01:00,1.1076,1.10785,1.1076,1.1078,205\n"
+                   "2024-01-01 23:02:00,1.1078,1.1078,1.1077,1.10775,86\n",
+                   2, 0.00005, "", ""});
     return all;
 }
 

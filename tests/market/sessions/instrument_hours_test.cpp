@@ -161,6 +161,13 @@ TEST(InstrumentHours, NamesOfContractsAndFiles) {
     EXPECT_EQ(of_file("Binance_ETHUSDT_d.csv"), "CRYPTO");
     EXPECT_EQ(of_file("EUR_USD Historical Data.csv"), "FX");
     EXPECT_EQ(of_file("DAT_ASCII_EURUSD_M1_2024.csv"), "FX");
+    EXPECT_EQ(of_file("CL=F.csv"), "CL");
+    EXPECT_EQ(of_file("ZB=F.csv.gz"), "ZB");
+    EXPECT_EQ(of_file("6E1!.csv"), "6E");
+    EXPECT_EQ(of_file("CME_MINI_ES1!, 60.csv"), "ES");
+    EXPECT_EQ(of_file("@VX#.txt"), "VX");
+    EXPECT_EQ(of_file("CL.csv"), "");
+    EXPECT_EQ(of_file("wow!.csv"), "");
     EXPECT_EQ(of_file("bars.csv"), "");
     EXPECT_EQ(of_file("gold.csv"), "");
     EXPECT_EQ(table.of_files({"EURUSD_2023.csv", "EURUSD_2024.csv"})->symbol, "FX");

@@ -38,7 +38,4 @@ class InstrumentMessages final : public ProgressSink {
     std::vector<Message> messages_;
 };
 
-/// "ES", "ES and NQ", "AAPL, AMZN, MSFT and 502 more".
-std::string list_of_instruments(const std::vector<std::string>& names);
-
 } // namespace rekindle::trainer

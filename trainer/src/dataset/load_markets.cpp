@@ -64,15 +64,8 @@ MarketData load_instrument(const InstrumentBars& instrument, ThreadPool& pool, P
         data.instrument = instrument.name;
         data.symbol = has_instrument(config) ? config.instrument : "";
         return data;
-    } catch (Error& error) {
-        if (error.status() != ExitStatus::usage || instrument.name.empty())
-            throw;
-        Error named = usage_error(fmt::format("{}: {}", instrument.name, error.message()));
-        named.at(error.where()).expected(error.expectation());
-        named.hint(error.advice().empty()
-                       ? "Each instrument is read on its own; --contract NAME,NAME selects some of them."
-                       : error.advice());
-        throw named;
+    } catch (const Error& error) {
+        throw error_of_instrument(instrument.name, error);
     }
 }
 
@@ -198,13 +191,18 @@ std::vector<MarketData> load_markets(const TrainConfig& config, const std::files
     return markets;
 }
 
-std::vector<market::RejectedRow> rejected_rows(std::span<const MarketData> markets) {
-    std::vector<market::RejectedRow> rows;
-    for (const MarketData& data : markets)
-        rows.insert(rows.end(), data.read.rejected.begin(), data.read.rejected.end());
-    if (markets.size() == 1)
-        return rows;
-    // A row without a contract was rejected once for each instrument in its file.
+Error error_of_instrument(const std::string& name, const Error& error) {
+    if (error.status() != ExitStatus::usage || name.empty())
+        return error;
+    Error named = usage_error(fmt::format("{}: {}", name, error.message()));
+    named.at(error.where()).expected(error.expectation());
+    named.hint(error.advice().empty()
+                   ? "Each instrument is read on its own; --contract NAME,NAME selects some of them."
+                   : error.advice());
+    return named;
+}
+
+std::vector<market::RejectedRow> distinct_rows(std::vector<market::RejectedRow> rows) {
     const auto place = [](const market::RejectedRow& row) {
         return std::tie(row.file, row.line, row.column);
     };
@@ -212,6 +210,15 @@ std::vector<market::RejectedRow> rejected_rows(std::span<const MarketData> marke
     const auto repeated = std::ranges::unique(rows, {}, place);
     rows.erase(repeated.begin(), repeated.end());
     return rows;
+}
+
+std::vector<market::RejectedRow> rejected_rows(std::span<const MarketData> markets) {
+    if (markets.size() == 1)
+        return markets.front().read.rejected;
+    std::vector<market::RejectedRow> rows;
+    for (const MarketData& data : markets)
+        rows.insert(rows.end(), data.read.rejected.begin(), data.read.rejected.end());
+    return distinct_rows(std::move(rows));
 }
 
 } // namespace rekindle::trainer

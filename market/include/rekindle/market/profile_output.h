@@ -18,6 +18,7 @@ namespace rekindle::market {
 /// Everything that is reported about the profiles of consecutive sessions. The vectors with an entry per
 /// session have the same length.
 struct ProfileReport {
+    std::string instrument; ///< the name of one of several instruments; otherwise empty
     BarMetadata metadata;
     BarEnds ends;             ///< of the bars of the sessions
     Clock clock = Clock::utc; ///< how end times are printed: with Z, or (raw) as labels without a zone
@@ -41,11 +42,12 @@ std::string price_text(double ticks, TickSize tick);
 /// The published layout, with LF line endings:
 ///   date,vpoc,value_area_low,value_area_high,value_area_width,total_volume
 ///   2021-12-06,4557.5,4530.5,4578.0,47.5,16072
-std::string render_profile_csv(const ProfileReport& report);
-/// start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change
-std::string render_trends_csv(const ProfileReport& report);
+/// Reports of several instruments follow one another, with the instrument's name in a first column.
+std::string render_profile_csv(std::span<const ProfileReport> reports);
+/// start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change, likewise.
+std::string render_trends_csv(std::span<const ProfileReport> reports);
 /// One JSON object, see docs/formats/volume-profile-json.md. Ends with a newline.
-std::string render_profile_json(const ProfileReport& report);
+std::string render_profile_json(std::span<const ProfileReport> reports);
 
 /// How a profile is drawn.
 struct DrawOptions {

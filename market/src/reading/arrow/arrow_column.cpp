@@ -8,7 +8,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
 
 namespace rekindle::market::arrow {
@@ -227,11 +226,9 @@ void Column::append_value(std::uint64_t position, std::string& text) const {
         text += (std::to_integer<int>(values_[position / 8]) >> position % 8 & 1) != 0 ? "true" : "false";
         return;
     case Kind::signed_integer:
-        fmt::format_to(std::back_inserter(text), "{}", integer(position));
-        return;
+        return reading::append_integer(integer(position), text);
     case Kind::unsigned_integer:
-        fmt::format_to(std::back_inserter(text), "{}", static_cast<std::uint64_t>(integer(position)));
-        return;
+        return reading::append_integer(static_cast<std::uint64_t>(integer(position)), text);
     case Kind::real16:
         return reading::append_real(half_at(values_, position), text);
     case Kind::real32:

@@ -5,6 +5,7 @@
 #include "reading/parquet/damage.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -32,6 +33,22 @@ class BitReader {
                      << (64 - shift);
         bit_ += width;
         return width == 64 ? value : value & ((std::uint64_t{1} << width) - 1);
+    }
+    /// The next values.size() numbers of at most 32 bits.
+    void read(std::span<std::uint32_t> values, unsigned width) {
+        const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+        const std::size_t size = bytes_.size();
+        std::size_t done = 0;
+        if (size >= sizeof(std::uint64_t)) { // the numbers that begin at least eight bytes before the end
+            const std::size_t last = (size - sizeof(std::uint64_t)) * 8 + 7;
+            for (; done < values.size() && bit_ <= last; ++done, bit_ += width) {
+                std::uint64_t bits = 0;
+                std::memcpy(&bits, bytes_.data() + bit_ / 8, sizeof bits);
+                values[done] = static_cast<std::uint32_t>(bits >> bit_ % 8 & mask);
+            }
+        }
+        for (; done < values.size(); ++done)
+            values[done] = static_cast<std::uint32_t>(bits(width));
     }
     /// A variable-length integer; like zigzag(), it begins at the next whole byte.
     std::uint64_t varint() {
@@ -79,11 +96,23 @@ class RunLengthReader {
             if (left_ == 0)
                 begin_run();
             const std::size_t count = std::min<std::uint64_t>(left_, values.size() - done);
-            for (std::size_t i = 0; i < count; ++i)
-                values[done + i] = packed_ ? static_cast<std::uint32_t>(bits_.bits(width_)) : value_;
+            if (packed_)
+                bits_.read(values.subspan(done, count), width_);
+            else
+                std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(done), count, value_);
             done += count;
             left_ -= count;
         }
+    }
+
+    /// Skips `count` values if they are equal to `value` and stored as one run; otherwise does nothing.
+    bool skip_run(std::uint32_t value, std::size_t count) {
+        if (left_ == 0)
+            begin_run();
+        if (packed_ || value_ != value || left_ < count)
+            return false;
+        left_ -= count;
+        return true;
     }
 
   private:

@@ -8,11 +8,16 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace rekindle::market::parquet {
 
 namespace {
+
+constexpr std::array<char, readable_bytes> blank{};
+/// A cell without a value.
+constexpr std::string_view no_text(blank.data(), 0);
 
 bool is_dictionary(Encoding encoding) {
     return encoding == Encoding::dictionary || encoding == Encoding::plain_dictionary;
@@ -38,7 +43,7 @@ std::span<const std::string_view> ColumnReader::read(std::size_t most) {
         std::size_t from = present;
         cells_.resize(count);
         for (std::size_t i = count; i-- > 0;)
-            cells_[i] = present_[i] ? cells_[--from] : std::string_view();
+            cells_[i] = present_[i] ? cells_[--from] : no_text;
     }
     return cells_;
 }
@@ -64,12 +69,15 @@ void ColumnReader::read_dictionary(const PageHeader& page, std::string_view stor
         throw Damage{fmt::format("the column {} has a wrong dictionary", column_.name)};
     const auto decoder = make_decoder(column_, Encoding::plain, page_, page.values);
     dictionary_ends_.reserve(page.values);
+    std::uint32_t end = 0;
     for (std::size_t i = 0; i < page.values; ++i) {
         Value value;
         decoder->read({&value, 1});
         check_value(column_, value);
-        append_cell(column_, value, dictionary_text_);
-        dictionary_ends_.push_back(static_cast<std::uint32_t>(dictionary_text_.size()));
+        dictionary_text_.resize(end + cell_room(column_, value) + readable_bytes);
+        char* const begin = dictionary_text_.data() + end;
+        end += static_cast<std::uint32_t>(write_cell(column_, value, begin) - begin);
+        dictionary_ends_.push_back(end);
     }
     has_dictionary_ = true;
 }
@@ -130,11 +138,11 @@ void ColumnReader::begin_page(const PageHeader& page, std::string_view stored) {
         indices_.emplace(values.substr(1), static_cast<unsigned char>(values.front()));
 }
 
-/// Sets present_. Returns how many of the next `count` cells have a value.
+/// Returns how many of the next `count` cells have a value. If not all of them have one, sets present_.
 std::size_t ColumnReader::read_presence(std::size_t count) {
-    present_.assign(count, true);
-    if (!levels_)
+    if (!levels_ || levels_->skip_run(1, count))
         return count;
+    present_.resize(count);
     numbers_.resize(count);
     levels_->read(numbers_);
     std::size_t present = 0;
@@ -149,7 +157,7 @@ std::string_view ColumnReader::dictionary_entry(std::uint32_t index) const {
     if (index >= dictionary_ends_.size())
         throw Damage{fmt::format("the column {} has a value that is not in its dictionary", column_.name)};
     const std::uint32_t begin = index == 0 ? 0 : dictionary_ends_[index - 1];
-    return std::string_view(dictionary_text_).substr(begin, dictionary_ends_[index] - begin);
+    return {dictionary_text_.data() + begin, dictionary_ends_[index] - begin};
 }
 
 /// Sets cells_ to the next `count` values.
@@ -167,16 +175,18 @@ void ColumnReader::write_values(std::size_t count) {
     }
     values_.resize(count);
     decoder_->read(values_);
-    text_.clear();
-    ends_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        check_value(column_, values_[i]);
-        append_cell(column_, values_[i], text_);
-        ends_[i] = static_cast<std::uint32_t>(text_.size());
+    std::size_t room = readable_bytes;
+    for (const Value& value : values_) {
+        check_value(column_, value);
+        room += cell_room(column_, value);
     }
+    if (text_.size() < room)
+        text_.resize(room);
+    char* begin = text_.data();
     for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t begin = i == 0 ? 0 : ends_[i - 1];
-        cells_[i] = std::string_view(text_).substr(begin, ends_[i] - begin);
+        char* const end = write_cell(column_, values_[i], begin);
+        cells_[i] = {begin, static_cast<std::size_t>(end - begin)};
+        begin = end;
     }
 }
 

@@ -13,6 +13,10 @@
 
 namespace rekindle::market::parquet {
 
+/// The bytes from the beginning of each cell that can be read, even if its text is shorter: short texts are
+/// copied fastest as a block of constant size.
+inline constexpr std::size_t readable_bytes = 16;
+
 class ColumnReader {
   public:
     /// `file` and `column` must outlive the reader.
@@ -20,8 +24,9 @@ class ColumnReader {
         : column_(column), codec_(chunk.codec), bytes_(file.substr(chunk.begin, chunk.end - chunk.begin)),
           values_left_(static_cast<std::size_t>(chunk.values)) {}
 
-    /// The next cells, at least one and at most `most`; empty text for missing values. Valid until the next
-    /// call. Throws Damage or Unsupported. Precondition: not all cells were read.
+    /// The next cells, at least one and at most `most`; empty text for missing values. At least
+    /// readable_bytes can be read from the beginning of each. Valid until the next call. Throws Damage or
+    /// Unsupported. Precondition: not all cells were read.
     std::span<const std::string_view> read(std::size_t most);
 
   private:
@@ -38,7 +43,7 @@ class ColumnReader {
     std::string_view bytes_; ///< the pages that are left
     std::size_t values_left_;
 
-    std::string dictionary_text_;
+    std::string dictionary_text_; ///< with room for more
     std::vector<std::uint32_t> dictionary_ends_;
     bool has_dictionary_ = false;
 
@@ -51,8 +56,7 @@ class ColumnReader {
     std::vector<std::uint32_t> numbers_; ///< levels, then indices
     std::vector<bool> present_;
     std::vector<Value> values_;
-    std::string text_;
-    std::vector<std::uint32_t> ends_;
+    std::string text_; ///< of the cells, with room for more
     std::vector<std::string_view> cells_;
 };
 

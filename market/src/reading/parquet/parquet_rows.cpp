@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,15 @@ struct Cursor {
     std::size_t position = 0;
     std::size_t left() const noexcept { return cells.size() - position; }
 };
+
+/// Copies the cell and returns its end. Writes up to readable_bytes, which the next cell overwrites.
+char* copy_cell(std::string_view cell, char* out) noexcept {
+    if (cell.size() <= readable_bytes)
+        std::memcpy(out, cell.data(), readable_bytes);
+    else
+        std::memcpy(out, cell.data(), cell.size());
+    return out + cell.size();
+}
 
 class ParquetRows final : public reading::TableRows {
   public:
@@ -133,16 +143,32 @@ class ParquetRows final : public reading::TableRows {
             if (cursor.reader)
                 count = std::min(count, cursor.left());
         }
+        write_rows(count, text);
+        rows_left_ -= count;
+        rows_done_ += count;
+    }
+
+    /// Appends the next `count` rows of all cursors.
+    void write_rows(std::size_t count, std::string& text) {
+        std::size_t size = count * cursors_.size(); // with a separator after each cell
+        for (const Cursor& cursor : cursors_)
+            if (cursor.reader)
+                for (const std::string_view cell : cursor.cells.subspan(cursor.position, count))
+                    size += cell.size();
+        const std::size_t begin = text.size();
+        text.resize(begin + size + readable_bytes);
+        char* out = text.data() + begin;
         for (std::size_t row = 0; row < count; ++row) {
             for (Cursor& cursor : cursors_) {
                 if (cursor.reader)
-                    text += cursor.cells[cursor.position++];
-                text += ',';
+                    out = copy_cell(cursor.cells[cursor.position + row], out);
+                *out++ = ',';
             }
-            text.back() = '\n';
+            out[-1] = '\n';
         }
-        rows_left_ -= count;
-        rows_done_ += count;
+        for (Cursor& cursor : cursors_)
+            cursor.position += cursor.reader ? count : 0;
+        text.resize(begin + size);
     }
 
     std::filesystem::path path_;

@@ -3,6 +3,7 @@
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/foundation/error.h>
 #include <rekindle/market/bar_ends.h>
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/instruments.h>
@@ -165,6 +166,15 @@ std::vector<MarketData> load_markets(const TrainConfig& config, const std::files
                                      const BarReader& read_bars = market::read_bars,
                                      const std::map<std::string, std::string>& usual_ticks = {});
 
+/// "ES", "ES and NQ", "AAPL, AMZN, MSFT and 502 more".
+std::string list_of_instruments(const std::vector<std::string>& names);
+
+/// `error` as one about an instrument, with its name before the message; unchanged if `name` is empty.
+Error error_of_instrument(const std::string& name, const Error& error);
+
+/// Rows that were rejected while each instrument was read, in the order of the files: a row without a
+/// contract is rejected once for each instrument in its file, and listed once.
+std::vector<market::RejectedRow> distinct_rows(std::vector<market::RejectedRow> rows);
 /// The rejected rows of all instruments.
 std::vector<market::RejectedRow> rejected_rows(std::span<const MarketData> markets);
 

@@ -11,11 +11,11 @@ std::vector<Setting> input() {
          .form = ValueKind::path_list,
          .value_name = "PATH",
          .group = group,
-         .brief = "Files or folders of bars: CSV, six-field ;-export, .gz",
+         .brief = "Files or folders of bars: CSV, Parquet, SCID, DBN",
          .detail = "The bars to read. Several files, or all files in a folder, are read as one history in "
-                   "chronological order. The format is detected: the merged CSV with a header, the six-field "
-                   "export separated by semicolons, any CSV with open, high, low, close and volume, each "
-                   "also as .gz.",
+                   "chronological order. The format is detected: any CSV with a time, open, high, low, close "
+                   "and volume, NinjaTrader's export, Parquet, Sierra Chart's SCID and Databento's DBN; text "
+                   "also as .gz, .zst or .zip.",
          .example = "--data DATA/MERGED/merged_es_vix_test.csv",
          .commands = {"train", "walk-forward", "search", "predict", "volume-profile", "features", "backtest",
                       "import-model"},
@@ -70,9 +70,10 @@ std::vector<Setting> input() {
              "capital. A column such as symbol says which instrument a "
              "bar belongs to; without one, the name of its file does (AAPL.csv). With by-root, contracts "
              "such as ESH5 and ESM5 are one instrument, and a name without a delivery month is an instrument "
-             "of its own; with by-name, every name is. With no, bars of different instruments are refused.",
+             "of its own; with by-name, every name is. With no, bars of different instruments are refused, "
+             "except by inspect, which then describes each instrument as with by-root.",
          .example = "--data prices.csv --several-instruments by-name",
-         .commands = session_cutters_of_several,
+         .commands = readers_of_several,
          .not_with = {{.option = "chain", .reason = "it makes all files one history"},
                       {.option = "compat",
                        .word = "original",

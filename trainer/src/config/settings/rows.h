@@ -16,8 +16,8 @@ inline const std::vector<std::string_view> profilers{"train", "walk-forward", "s
 inline const std::vector<std::string_view> session_cutters{
     "train", "walk-forward", "search", "predict", "volume-profile", "features", "backtest"};
 /// Commands that accept bars of several instruments.
-inline const std::vector<std::string_view> session_cutters_of_several{"train",   "walk-forward", "search",
-                                                                      "predict", "features",     "backtest"};
+inline const std::vector<std::string_view> readers_of_several{
+    "train", "walk-forward", "search", "predict", "inspect", "volume-profile", "features", "backtest"};
 /// Commands that use the VIX.
 inline const std::vector<std::string_view> vix_readers{"train",   "walk-forward", "search",
                                                        "predict", "inspect",      "features"};
