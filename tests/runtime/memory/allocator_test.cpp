@@ -489,7 +489,7 @@ TEST_F(PoisonTest, AWriteOneByteOutsideABlockIsReportedAtItsRelease) {
         at(x)[offset] = std::byte{0};
         x = {};
         ASSERT_EQ(driver.log.size(), 1u) << offset;
-        EXPECT_THAT(driver.log[0], HasSubstr("block of 1000 bytes"));
+        EXPECT_THAT(driver.log[0], HasSubstr("block of 1,000 bytes"));
         EXPECT_THAT(driver.log[0],
                     HasSubstr(offset < 0 ? "offset " + std::to_string(-offset) + " before its start"
                                          : "offset " + std::to_string(offset - 1000) + " after its end"));
