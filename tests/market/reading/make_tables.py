@@ -103,6 +103,8 @@ def write_all(folder):
     missing = plain.to_pydict()
     missing["volume"] = [None if i % 7 == 3 else v for i, v in enumerate(missing["volume"])]
     write("missing-volumes", pa.table(missing, plain.schema))
+    write("bytes-as-prices", table(utc("us"), lambda quarters: pa.array(
+        [struct.pack("<q", int(q) * 250_000_000) for q in quarters], pa.binary(8))))
     write_csv(folder / "bars.csv")
     write_csv(folder / "bars-without-zone.csv", zone="")
 

@@ -1,6 +1,7 @@
 #include "reading/parquet/value_decoder.h"
 #include "table_files.h"
 
+#include <rekindle/foundation/error.h>
 #include <rekindle/foundation/file.h>
 
 #include <gmock/gmock.h>
@@ -14,7 +15,7 @@ using ::testing::HasSubstr;
 
 /// The Parquet files that make_tables.py wrote, without those whose content differs from bars.csv.
 std::vector<std::string> equal_tables() {
-    const std::set<std::string> others{"missing-volumes.parquet"};
+    const std::set<std::string> others{"bytes-as-prices.parquet", "missing-volumes.parquet"};
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(table("")))
         if (const std::string name = entry.path().filename().string();
@@ -42,7 +43,18 @@ TEST(Parquet, ContractsComeFromTheirColumnAndListsAreSkipped) {
         SCOPED_TRACE(name);
         const ReadResult result = read_with(options_for(table(name)));
         EXPECT_EQ(result.report.contracts, (std::vector<ContractRows>{{"ES 03-24", 100}, {"ES 06-24", 100}}));
-        EXPECT_THAT(result.report.notes, ::testing::Contains(HasSubstr("lists or structures")));
+        EXPECT_THAT(result.report.notes, ::testing::Contains(HasSubstr("types that are not read")));
+    }
+}
+
+// As NautilusTrader writes prices: the bytes of an integer, whose scale only its own reader knows.
+TEST(Parquet, BytesWithoutATypeAreRefusedByName) {
+    try {
+        read_with(options_for(table("bytes-as-prices.parquet")));
+        ADD_FAILURE() << "not refused";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.message(), "the column open has values of 8 bytes without a type");
+        EXPECT_THAT(error.advice(), HasSubstr("--columns"));
     }
 }
 

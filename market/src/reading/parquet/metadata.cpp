@@ -184,6 +184,8 @@ Column column_of(const SchemaElement& element) {
             throw Damage{
                 fmt::format("values of the column {} have the length {}", element.name, element.length)};
         column.length = static_cast<std::size_t>(element.length);
+        if (column.logical == Logical::plain)
+            column.logical = Logical::other;
     }
     if (column.logical == Logical::decimal && (element.scale < 0 || element.scale > 38))
         throw Damage{fmt::format("the column {} has decimals of scale {}", element.name, element.scale)};

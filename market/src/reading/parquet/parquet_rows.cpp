@@ -84,11 +84,12 @@ class ParquetRows final : public reading::TableRows {
     std::vector<std::string> notes() const override {
         std::string names;
         for (const Column& column : metadata_.columns)
-            if (column.nested)
+            if (column.nested || column.logical == Logical::other)
                 names += (names.empty() ? "" : ", ") + column.name;
         if (names.empty())
             return {};
-        return {fmt::format("These columns of {} are lists or structures and were not read: {}.",
+        return {fmt::format("These columns of {} have types that are not read, such as lists, structures and "
+                            "bytes without a type: {}.",
                             path_.string(), names)};
     }
 
@@ -113,14 +114,30 @@ class ParquetRows final : public reading::TableRows {
         }
     }
 
+    [[noreturn]] void refuse_values_of(const Column& column) const {
+        const std::string values =
+            column.nested ? "lists or structures"
+            : column.physical == Physical::fixed_byte_array
+                ? fmt::format("values of {} without a type", counted(column.length, "byte"))
+                : "values of a type that is not read";
+        throw usage_error(fmt::format("the column {} has {}", column.name, values))
+            .at(path_.string())
+            .expected("numbers, decimals, times or text")
+            .hint("Write the table again with such a type, or choose other columns with --columns.");
+    }
+
     void begin_group(const RowGroup& group) {
         rows_left_ = static_cast<std::size_t>(group.rows);
         cursors_.clear();
         cursors_.resize(metadata_.columns.size());
         for (std::size_t i = 0; i < cursors_.size(); ++i) {
             const Column& column = metadata_.columns[i];
-            if (used_[i] && !column.nested && column.logical != Logical::other)
+            if (!used_[i])
+                continue;
+            if (!column.nested && column.logical != Logical::other)
                 cursors_[i].reader.emplace(file_->text(), column, group.chunks[column.leaf]);
+            else if (!read_all_)
+                refuse_values_of(column);
         }
     }
 
