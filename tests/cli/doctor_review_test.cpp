@@ -32,6 +32,26 @@ TEST(DoctorReview, HarmfulComesFirstAndEachStatementOnce) {
     EXPECT_LT(position(finished, "Without effect"), position(finished, "True\n  lines 1, 7: gfx1100\n"));
 }
 
+TEST(DoctorReview, AQuotationIsShortenedButNotItsPlace) {
+    const std::string command =
+        "RUN apt-get update && apt-get install -y " + std::string(90, 'x') + " nvidia-driver-550";
+    const Finished harmful = review("Dockerfile", "FROM debian:12\n" + command + "\n");
+    EXPECT_TRUE(contains(harmful.output, "... (line 2)\n")) << harmful.output;
+    const Finished wrong = review("a.md", "ROCm: pip install torch==2.5.1 " + std::string(90, 'y') +
+                                              " --index-url https://download.pytorch.org/whl/rocm6.3\n");
+    EXPECT_TRUE(contains(wrong.output, "Worst: pip install torch==2.5.1")) << wrong.output;
+    EXPECT_TRUE(contains(wrong.output, "... (line 1)\n")) << wrong.output;
+    // The output of a test is ASCII: every letter of two bytes is one "?".
+    std::string several = "WSL\n";
+    for (int i = 0; i < 9; ++i)
+        several += "\nWSL: sudo apt install " +
+                   std::string(i == 0 ? "\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc\u00fc" : "") +
+                   " nvidia-driver-535\n";
+    const Finished many = review("b.md", several);
+    EXPECT_TRUE(contains(many.output, "lines 3, 5, 7, 9, 11, 13 and 3 more: ")) << many.output;
+    EXPECT_TRUE(contains(many.output, "apt install ????????? nvidia-driver")) << many.output;
+}
+
 TEST(DoctorReview, NothingFalse) {
     const Finished finished = review("a.md", "gfx1100\n");
     EXPECT_EQ(finished.status, 0);

@@ -22,6 +22,7 @@ std::string small_knowledge() {
     few.causes.push_back(all.causes.front());
     few.signatures.push_back(all.signatures.front());
     few.variables.push_back(all.variables.front());
+    few.variable_families.push_back(all.variable_families.front());
     few.remedies.push_back(all.remedies.front());
     few.alternatives.push_back(all.alternatives.front());
     few.images.push_back(all.images.front());

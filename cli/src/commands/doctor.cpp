@@ -244,8 +244,7 @@ ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
     const std::string term = context.line.text("explain");
     const std::vector<std::string> paragraphs = explain(term, knowledge);
     if (paragraphs.empty())
-        throw Error(
-            fmt::format("nothing is known about \"{}{}\"", term.substr(0, 80), term.size() > 80 ? "…" : ""))
+        throw Error(fmt::format("nothing is known about \"{}\"", shortened(term, 80)))
             .hint("--explain takes an error text, a variable, a gfx target, a GPU's name, a cause, a remedy "
                   "or a claim. --log FILE reads a whole log.");
     if (context.line.flag("json")) {

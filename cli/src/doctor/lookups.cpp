@@ -37,13 +37,16 @@ std::string counts_of(const std::vector<Mark>& marks) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string shortened(const std::string& text, std::size_t width) {
-    if (display_width(text) <= width)
-        return text;
-    std::string result = text.substr(0, width - 1);
-    while (!result.empty() && (static_cast<unsigned char>(result.back()) & 0x80U) != 0)
-        result.pop_back();
-    return result + "…";
+/// A quotation takes at least this many columns, even where the line then becomes too long.
+constexpr std::size_t shortest_quotation = 12;
+
+/// `before`, the quotation and `after` in one line: only the quotation is shortened, never the place where it
+/// is.
+std::string quotation(std::string_view before, std::string_view text, std::string_view after,
+                      std::size_t width) {
+    const std::size_t taken = display_width(before) + display_width(after);
+    const std::size_t rest = width > taken + shortest_quotation ? width - taken : shortest_quotation;
+    return fmt::format("{}{}{}", before, shortened(text, rest), after);
 }
 
 /// Footnotes for remarks that several rows share.
@@ -128,10 +131,9 @@ std::string render_statement(const Statement& statement, const ScreenOptions& op
     const std::size_t width = std::max(options.width, shortest);
     std::string text;
     for (std::size_t i = 0; i < texts; ++i) {
-        std::string line = i == 0 ? fmt::format("{}: {}", lines_of(statement, brief ? 6 : ~std::size_t{0}),
-                                                statement.texts[i])
-                                  : fmt::format("    {}", statement.texts[i]);
-        text += fmt::format("  {}\n", shortened(line, width - 2));
+        const std::string before =
+            i == 0 ? fmt::format("  {}: ", lines_of(statement, brief ? 6 : ~std::size_t{0})) : "      ";
+        text += quotation(before, statement.texts[i], "\n", width + 1);
     }
     const Mark& mark = *statement.first;
     if (brief && mark.verdict == Verdict::holds)
@@ -155,11 +157,10 @@ std::string summary_of(const std::vector<Mark>& marks, const std::vector<Stateme
     const bool good = worst->first == Verdict::holds || worst->first == Verdict::unknown;
     std::string text = fmt::format("{} checked, {}: {}.\n", counted(marks.size(), "item"),
                                    counted(statements.size(), "statement"), counts_of(marks));
-    text += good
-                ? std::string("Nothing false or harmful was found.\n")
-                : fmt::format("{}: {}\n", worst->first == Verdict::harmful ? "Do not follow" : "Worst",
-                              shortened(fmt::format("{} ({})", example->texts.front(), lines_of(*example, 3)),
-                                        std::max<std::size_t>(options.width, 40) - 16));
+    text += good ? std::string("Nothing false or harmful was found.\n")
+                 : quotation(worst->first == Verdict::harmful ? "Do not follow: " : "Worst: ",
+                             example->texts.front(), fmt::format(" ({})\n", lines_of(*example, 3)),
+                             options.width + 1);
     return text + (options.verbose ? "Each judgment has its evidence in brackets.\n"
                                    : "-v shows all lines, whole reasons and the evidence.\n");
 }

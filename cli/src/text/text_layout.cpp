@@ -18,6 +18,16 @@ std::size_t display_width(std::string_view utf8) noexcept {
         std::count_if(utf8.begin(), utf8.end(), [](char c) { return !continues(c); }));
 }
 
+std::string shortened(std::string_view utf8, std::size_t width) {
+    if (display_width(utf8) <= width)
+        return std::string(utf8);
+    std::size_t end = 0;
+    for (std::size_t columns = 0; end < utf8.size(); ++end)
+        if (!continues(utf8[end]) && ++columns == width)
+            break;
+    return std::string(utf8.substr(0, end)) + "…";
+}
+
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     std::vector<std::string> lines{""};
     for (const std::string_view word : split(text, ' ')) {

@@ -67,7 +67,15 @@ class Checker {
             check_entry(variable);
             targets_or_architectures(variable, variable.effective_on);
             prose(variable, {&variable.meaning, &variable.effect_when, &variable.advice});
+            for (const EnvironmentVariable::Misuse& misuse : variable.misuses) {
+                for (const std::string* pattern : {&misuse.value, &misuse.claimed, &misuse.unless})
+                    if (!pattern->empty())
+                        patterns(variable, {*pattern});
+                prose(variable, {&misuse.correction});
+            }
         }
+        for (const VariableFamily& family : checked.variable_families)
+            check_family(family);
         for (const Remedy& remedy : checked.remedies)
             check_remedy(remedy);
         for (const Alternative& alternative : checked.alternatives)
@@ -103,6 +111,7 @@ class Checker {
         unique(checked.causes, "code", &Cause::code);
         unique(checked.signatures, "id", &Signature::id);
         unique(checked.variables, "name", &EnvironmentVariable::name);
+        unique(checked.variable_families, "prefix", &VariableFamily::prefix);
         unique(checked.remedies, "id", &Remedy::id);
         unique(checked.alternatives, "id", &Alternative::id);
         unique(checked.images, "tag", &ContainerImage::tag);
@@ -266,9 +275,26 @@ class Checker {
         if (!release.released.empty() && release.released > release.checked)
             wrong(release,
                   fmt::format("released {} after it was checked, {}", release.released, release.checked));
+        matches(release, "numpy", release.numpy, "[<>=]+\\d+(\\.\\d+)*");
         for (const std::vector<std::string>* versions : {&release.torchvision, &release.torchaudio})
             for (const std::string& version : *versions)
                 matches(release, "version", version, "\\d+\\.\\d+\\.\\d+");
+    }
+
+    void check_family(const VariableFamily& family) {
+        check_entry(family);
+        std::set<std::string_view> seen;
+        for (const std::string& name : family.names) {
+            if (!name.starts_with(family.prefix))
+                wrong(family, fmt::format("the name {} does not begin with {}", name, family.prefix));
+            if (!seen.insert(name).second)
+                wrong(family, fmt::format("duplicate name {}", name));
+        }
+        for (const EnvironmentVariable& variable : all_.variables)
+            if (variable.name.starts_with(family.prefix) && variable.name != family.prefix + '*' &&
+                variable.status != "unreal" && !family.contains(variable.name))
+                wrong(family, fmt::format("{} ({}:{}) is missing", variable.name, variable.origin.file,
+                                          variable.origin.line));
     }
 
     void check_cause(const Cause& cause) {

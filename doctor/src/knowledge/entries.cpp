@@ -83,6 +83,7 @@ void read_entry(MappingReader& reader, TorchRelease& release) {
     reader.read("released", release.released, Need::optional);
     reader.read("torchvision", release.torchvision);
     reader.read("torchaudio", release.torchaudio);
+    reader.read("numpy", release.numpy, Need::optional);
     reader.read("note", release.note, Need::optional);
 }
 
@@ -116,6 +117,22 @@ void read_entry(MappingReader& reader, EnvironmentVariable& variable) {
     reader.read("effective_on", variable.effective_on);
     reader.read("advice", variable.advice, Need::optional);
     reader.read("worth_reporting", variable.worth_reporting);
+    reader.read_items("misuses", [&](MappingReader& item) {
+        EnvironmentVariable::Misuse& misuse = variable.misuses.emplace_back();
+        item.read("value", misuse.value, Need::optional);
+        item.read("claimed", misuse.claimed, Need::optional);
+        item.read("unless", misuse.unless, Need::optional);
+        item.read_word("verdict", misuse.verdict, {"false", "harmful", "no-effect"});
+        item.read("correction", misuse.correction);
+    });
+}
+
+void read_entry(MappingReader& reader, VariableFamily& family) {
+    reader.read("prefix", family.prefix);
+    reader.read("component", family.component);
+    reader.read_word("what", family.what, {"variable", "parameter"});
+    reader.read("shared", family.shared);
+    reader.read("names", family.names, Need::required);
 }
 
 void read_applicability(MappingReader& reader, Applicability& applies) {
@@ -189,6 +206,7 @@ void read_entry(MappingReader& reader, Claim& claim) {
     reader.read("patterns", claim.patterns, Need::required);
     reader.read("about", claim.about);
     reader.read("under", claim.under);
+    reader.read_word("where", claim.where, {"container", "host"}, Need::optional);
     reader.read("says", claim.says);
     reader.read_word("verdict", claim.verdict, {"true", "false", "harmful", "no-effect", "unknown"});
     reader.read("correction", claim.correction);
@@ -244,7 +262,7 @@ struct EntryType {
     Reader read;
 };
 
-constexpr std::array<EntryType, 12> entry_types{{
+constexpr std::array<EntryType, 13> entry_types{{
     {"gfx_targets", read_into<&Knowledge::gfx_targets>},
     {"gpus", read_into<&Knowledge::gpus>},
     {"indexes", read_into<&Knowledge::indexes>},
@@ -252,6 +270,7 @@ constexpr std::array<EntryType, 12> entry_types{{
     {"causes", read_into<&Knowledge::causes>},
     {"signatures", read_into<&Knowledge::signatures>},
     {"variables", read_into<&Knowledge::variables>},
+    {"variable_families", read_into<&Knowledge::variable_families>},
     {"remedies", read_into<&Knowledge::remedies>},
     {"alternatives", read_into<&Knowledge::alternatives>},
     {"images", read_into<&Knowledge::images>},

@@ -168,6 +168,12 @@ const EnvironmentVariable* Knowledge::variable(std::string_view name) const {
     return best;
 }
 
+const VariableFamily* Knowledge::variable_family(std::string_view name) const {
+    const auto begins = [&](const VariableFamily& family) { return name.starts_with(family.prefix); };
+    const auto found = std::ranges::find_if(variable_families, begins);
+    return found == variable_families.end() ? nullptr : &*found;
+}
+
 const Remedy* Knowledge::remedy(std::string_view id) const {
     return find_named<Remedy>(remedies, &Remedy::id, id);
 }

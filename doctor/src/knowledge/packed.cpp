@@ -138,7 +138,7 @@ void pass_members(Pass& pass, Structure& it) {
     } else if constexpr (std::is_same_v<T, WheelIndex::Release>) {
         pass_all<T>(pass, it.torch, it.python, it.targets, it.checked);
     } else if constexpr (std::is_same_v<T, TorchRelease>) {
-        pass_all<T>(pass, it.torch, it.released, it.torchvision, it.torchaudio, it.note);
+        pass_all<T>(pass, it.torch, it.released, it.torchvision, it.torchaudio, it.numpy, it.note);
     } else if constexpr (std::is_same_v<T, Distribution>) {
         pass_all<T>(pass, it.name, it.os_id, it.release, it.kernel, it.mesa, it.vulkan, it.rocm, it.nvidia,
                     it.python, it.glibc, it.note);
@@ -147,7 +147,11 @@ void pass_members(Pass& pass, Structure& it) {
                     it.unless, it.vendors, it.distinguishing_checks, it.wrong_advice);
     } else if constexpr (std::is_same_v<T, EnvironmentVariable>) {
         pass_all<T>(pass, it.name, it.component, it.status, it.meaning, it.effect_when, it.effective_on,
-                    it.advice, it.worth_reporting);
+                    it.advice, it.worth_reporting, it.misuses);
+    } else if constexpr (std::is_same_v<T, EnvironmentVariable::Misuse>) {
+        pass_all<T>(pass, it.value, it.claimed, it.unless, it.verdict, it.correction);
+    } else if constexpr (std::is_same_v<T, VariableFamily>) {
+        pass_all<T>(pass, it.prefix, it.component, it.what, it.shared, it.names);
     } else if constexpr (std::is_same_v<T, Applicability>) {
         pass_all<T>(pass, it.systems, it.vendors, it.distributions, it.containers, it.environments, it.rocm,
                     it.place, it.vulkan, it.requires_known);
@@ -161,7 +165,7 @@ void pass_members(Pass& pass, Structure& it) {
     } else if constexpr (std::is_same_v<T, ContainerImage>) {
         pass_all<T>(pass, it.tag, it.rocm, it.torch, it.python, it.os);
     } else if constexpr (std::is_same_v<T, Claim>) {
-        pass_all<T>(pass, it.id, it.kind, it.patterns, it.about, it.under, it.says, it.verdict,
+        pass_all<T>(pass, it.id, it.kind, it.patterns, it.about, it.under, it.where, it.says, it.verdict,
                     it.correction);
     } else if constexpr (std::is_same_v<T, Signature>) {
         pass_all<T>(pass, it.id, it.title, it.patterns, it.means, it.harmless, it.lasting, it.last_error,
@@ -171,8 +175,8 @@ void pass_members(Pass& pass, Structure& it) {
     } else {
         static_assert(std::is_same_v<T, Knowledge>, "a structure of the knowledge is missing");
         pass_all<T>(pass, it.gfx_targets, it.gpus, it.indexes, it.torch_releases, it.causes, it.signatures,
-                    it.variables, it.remedies, it.alternatives, it.images, it.distributions, it.claims,
-                    it.needed_texts);
+                    it.variables, it.variable_families, it.remedies, it.alternatives, it.images,
+                    it.distributions, it.claims, it.needed_texts);
     }
 }
 

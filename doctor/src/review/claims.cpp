@@ -77,7 +77,16 @@ struct ClaimFinder::Patterns {
 
 namespace {
 
-/// Whether the sentence around a match denies it: "it is not true that …", "the claim that … is false".
+/// Whether the block or its heading mentions one of the subjects that the claim needs there.
+bool is_under(const Claim& claim, const std::string& text, const std::string& heading) {
+    return claim.under.empty() || std::ranges::any_of(claim.under, [&](const std::string& pattern) {
+               const RE2 expression(pattern, claim_options());
+               return RE2::PartialMatch(text, expression) || RE2::PartialMatch(heading, expression);
+           });
+}
+
+} // namespace
+
 bool is_denied(std::string_view text, std::size_t begin, std::size_t end) {
     static const RE2 before("(?i)\\b(not true|n't true|untrue|myths?|misconceptions?|contrary "
                             "to|debunk\\w*|wrongly|false(ly)?|incorrect(ly)?)\\b");
@@ -95,16 +104,6 @@ bool is_denied(std::string_view text, std::size_t begin, std::size_t end) {
     return RE2::PartialMatch({said.data(), said.size()}, before) ||
            RE2::PartialMatch({rest.data(), rest.size()}, after);
 }
-
-/// Whether the block or its heading mentions one of the subjects that the claim needs there.
-bool is_under(const Claim& claim, const std::string& text, const std::string& heading) {
-    return claim.under.empty() || std::ranges::any_of(claim.under, [&](const std::string& pattern) {
-               const RE2 expression(pattern, claim_options());
-               return RE2::PartialMatch(text, expression) || RE2::PartialMatch(heading, expression);
-           });
-}
-
-} // namespace
 
 ClaimFinder::ClaimFinder(const Knowledge& knowledge)
     : patterns_(std::make_unique<Patterns>(knowledge)), knowledge_(knowledge) {}
@@ -126,8 +125,8 @@ ClaimFinder::Scope ClaimFinder::scope_of(std::string_view document) const {
     return scope;
 }
 
-void ClaimFinder::mark_claims(const Block& block, const std::string& heading, const Scope& scope,
-                              std::vector<Found>& found) const {
+void ClaimFinder::mark_claims(const Block& block, const std::string& heading, const ContainerLines& container,
+                              const Scope& scope, std::vector<Found>& found) const {
     const re2::StringPiece text(block.text);
     const Claim* last_claim = nullptr;
     std::vector<std::size_t> marked_lines;
@@ -146,7 +145,9 @@ void ClaimFinder::mark_claims(const Block& block, const std::string& heading, co
                 break;
             const std::size_t begin = static_cast<std::size_t>(match.begin() - text.begin());
             const std::size_t line = block.line_of(begin);
-            if (match.empty() || is_denied(block.text, begin, begin + match.size()) ||
+            const bool elsewhere =
+                !claim->where.empty() && (claim->where == "container") != container.contains(line);
+            if (match.empty() || elsewhere || is_denied(block.text, begin, begin + match.size()) ||
                 std::find(marked_lines.begin(), marked_lines.end(), line) != marked_lines.end())
                 continue;
             marked_lines.push_back(line);

@@ -1,6 +1,7 @@
 #pragma once
 /// Finds the known claims (and the known commands and settings) in a text.
 
+#include "container_lines.h"
 #include "found.h"
 
 #include <memory>
@@ -21,9 +22,10 @@ class ClaimFinder {
     using Scope = std::vector<const Claim*>;
     Scope scope_of(std::string_view document) const;
     /// Marks every claim of the block that is in scope and not denied there, each claim once per line.
-    /// `heading` is the one above the block, "" if there is none. Time is linear in the block's length.
-    void mark_claims(const Block& block, const std::string& heading, const Scope& scope,
-                     std::vector<Found>& found) const;
+    /// `heading` is the one above the block, "" if there is none; `container` are the document's lines about
+    /// containers. Time is linear in the block's length.
+    void mark_claims(const Block& block, const std::string& heading, const ContainerLines& container,
+                     const Scope& scope, std::vector<Found>& found) const;
     /// The claims that have a pattern matching somewhere in the text, in the knowledge's order.
     std::vector<const Claim*> in_text(std::string_view text) const;
 
@@ -32,6 +34,10 @@ class ClaimFinder {
     std::unique_ptr<Patterns> patterns_;
     const Knowledge& knowledge_;
 };
+
+/// Whether the sentence around a range denies what is said there: "it is not true that …", "the claim that …
+/// is false".
+bool is_denied(std::string_view text, std::size_t begin, std::size_t end);
 
 Verdict verdict_of(const Claim& claim) noexcept;
 

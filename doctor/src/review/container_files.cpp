@@ -1,5 +1,8 @@
 #include "container_files.h"
 
+#include "lines.h"
+#include "restart_loops.h"
+
 #include <rekindle/base/text.h>
 
 #include <fmt/format.h>
@@ -12,30 +15,6 @@
 
 namespace rekindle::doctor {
 namespace {
-
-re2::StringPiece piece(std::string_view text) {
-    return {text.data(), text.size()};
-}
-
-struct Line {
-    std::string_view text; ///< without the line end
-    std::size_t begin = 0; ///< offset in the document
-    std::size_t number = 0;
-};
-
-std::vector<Line> lines_of(std::string_view document) {
-    std::vector<Line> lines;
-    for (std::size_t begin = 0; begin < document.size();) {
-        const std::size_t end = std::min(document.find('\n', begin), document.size());
-        lines.push_back({document.substr(begin, end - begin), begin, lines.size() + 1});
-        begin = end + 1;
-    }
-    return lines;
-}
-
-std::size_t indentation(std::string_view line) {
-    return std::min(line.find_first_not_of(' '), line.size());
-}
 
 /// A value of a service, with its line.
 struct Value {
@@ -194,7 +173,29 @@ void mark_amd_service(const Service& service, std::vector<Found>& found) {
                 found);
 }
 
+/// A service that trains: judged by its command, or by its name if the image decides what runs.
+bool trains(const Service& service) {
+    static const RE2 name("(?i)^(.*[-_])?(train(er|ing)?|fine-?tun\\w*|pretrain\\w*)([-_].*)?:$");
+    std::string command;
+    for (const char* key : {"entrypoint", "command"})
+        if (const auto values = service.values.find(key); values != service.values.end())
+            for (const Value& value : values->second)
+                command += value.text + ' ';
+    return command.empty() ? RE2::FullMatch(piece(trim(service.name.text)), name) : is_training(command);
+}
+
+void mark_restart(const Service& service, std::vector<Found>& found) {
+    const Value* restart = service.containing("restart", "^[\"']?(always|unless-stopped)\\b");
+    if (restart != nullptr && trains(service))
+        mark_line(
+            restart->line, Verdict::harmful,
+            "It starts training again after every failure without a limit, which hides the cause, and again "
+            "after a run that has finished. Use restart: \"on-failure:3\", or \"no\".",
+            found);
+}
+
 void mark_service(const Service& service, std::vector<Found>& found) {
+    mark_restart(service, found);
     mark_shared_memory(service, found);
     const bool nvidia = service.has("image", nvidia_image);
     const Value* kfd = service.containing("devices", "/dev/kfd");

@@ -41,7 +41,10 @@ bool looks_like_code(std::string_view line) noexcept {
         "modprobe", "echo",    "import", "from",  "RUN",      "ENV",  "FROM",    "git",
         "cmake",    "options", "chmod",  "dpkg",  "rocminfo", "$",    "usermod", "source"};
     const std::string_view first = line.substr(0, line.find_first_of(" ."));
-    if (std::find(words.begin(), words.end(), first) != words.end() || line.starts_with("os.environ"))
+    const bool sentence = // not "from torch import nn"
+        first == "from" && line.find(" import ") == std::string_view::npos;
+    if ((std::find(words.begin(), words.end(), first) != words.end() && !sentence) ||
+        line.starts_with("os.environ"))
         return true;
     const std::size_t name = static_cast<std::size_t>(
         std::find_if_not(line.begin(), line.end(), is_variable_character) - line.begin());

@@ -71,6 +71,11 @@ class Explanation {
         push(variable, std::move(text));
     }
 
+    /// A name that the family does not contain.
+    void add(const VariableFamily& family, std::string_view name) {
+        push(family, fmt::format("{}: {}", name, judge_unknown(family, name).reason));
+    }
+
     void add(const GfxTarget& target) {
         std::vector<std::string> cards;
         for (const GpuModel& gpu : knowledge_.gpus)
@@ -248,6 +253,10 @@ void add_named(const std::vector<T>& entries, std::string T::*name, std::string_
 void add_setting(std::string_view term, const Knowledge& knowledge, Explanation& explanation) {
     const std::size_t equals = term.find('=');
     const std::string name(trim(term.substr(0, equals)));
+    if (const VariableFamily* family = knowledge.variable_family(name);
+        family != nullptr && !family->shared && name.size() > family->prefix.size() &&
+        name.find_first_of(" *") == std::string::npos && !family->contains(name))
+        return explanation.add(*family, name);
     if (const EnvironmentVariable* variable = knowledge.variable(name);
         variable != nullptr && name.find(' ') == std::string::npos)
         explanation.add(*variable);

@@ -1,5 +1,10 @@
 #include "claims.h"
 #include "container_files.h"
+#include "container_lines.h"
+#include "numpy_pairs.h"
+#include "parameters.h"
+#include "restart_loops.h"
+#include "support_claims.h"
 #include "targets.h"
 #include "variables.h"
 #include "wheels.h"
@@ -142,38 +147,6 @@ struct NearestTargets {
     bool are_near(const Block& block) const { return !targets.empty() && block.line - line <= 3; }
 };
 
-/// Finds out, block by block, which GPUs a setting is for and whether something is built there.
-class SettingContexts {
-  public:
-    SettingContexts(ContainerFile kind, const Subject& subject, const Knowledge& knowledge)
-        : dockerfile_(kind == ContainerFile::dockerfile), subject_(subject), knowledge_(knowledge) {}
-
-    /// `mentions` are the GPUs that the block names. Blocks must come in the order of the document.
-    SettingContext at(const Block& block, const std::vector<Mention>& mentions) {
-        if (is_building(block))
-            last_build_line_ = block.line;
-        SettingContext context{targets_of(mentions, knowledge_),
-                               {},
-                               dockerfile_ || (last_build_line_ && block.line - *last_build_line_ <= 16),
-                               subject_.nvidia && !subject_.amd && subject_.targets.empty()};
-        for (const Mention& mention : mentions)
-            for (const GfxTarget* target : targets_of({mention}, knowledge_))
-                context.named.push_back({mention.at, target});
-        if (!context.targets.empty())
-            nearest_ = {context.targets, block.line};
-        else
-            context.targets = nearest_.are_near(block) ? nearest_.targets : subject_.targets;
-        return context;
-    }
-
-  private:
-    bool dockerfile_;
-    const Subject& subject_;
-    const Knowledge& knowledge_;
-    std::optional<std::size_t> last_build_line_;
-    NearestTargets nearest_;
-};
-
 /// The heading above a block and the paragraph that introduces it.
 struct Introduction {
     std::string heading;
@@ -187,6 +160,49 @@ struct Introduction {
             paragraph = block.text;
         }
     }
+
+    /// What belongs to a block of code.
+    std::string above(const Block& block) const {
+        return block.code ? heading + ' ' + paragraph + ' ' : heading + ' ';
+    }
+};
+
+/// Finds out, block by block, which GPUs a setting is for and whether something is built there.
+class SettingContexts {
+  public:
+    SettingContexts(std::string_view document, ContainerFile kind, const Subject& subject,
+                    const Knowledge& knowledge)
+        : document_(document), dockerfile_(kind == ContainerFile::dockerfile), subject_(subject),
+          knowledge_(knowledge) {}
+
+    /// `mentions` are the GPUs that the block names. Blocks must come in the order of the document.
+    SettingContext at(const Block& block, const std::vector<Mention>& mentions,
+                      const Introduction& introduction) {
+        if (is_building(block))
+            last_build_line_ = block.line;
+        SettingContext context{targets_of(mentions, knowledge_),
+                               {},
+                               dockerfile_ || (last_build_line_ && block.line - *last_build_line_ <= 16),
+                               subject_.nvidia && !subject_.amd && subject_.targets.empty(),
+                               document_,
+                               introduction.above(block) + block.text};
+        for (const Mention& mention : mentions)
+            for (const GfxTarget* target : targets_of({mention}, knowledge_))
+                context.named.push_back({mention.at, target});
+        if (!context.targets.empty())
+            nearest_ = {context.targets, block.line};
+        else
+            context.targets = nearest_.are_near(block) ? nearest_.targets : subject_.targets;
+        return context;
+    }
+
+  private:
+    std::string_view document_;
+    bool dockerfile_;
+    const Subject& subject_;
+    const Knowledge& knowledge_;
+    std::optional<std::size_t> last_build_line_;
+    NearestTargets nearest_;
 };
 
 /// Whether the text ends with advice against what follows: "do not …", "instead of …".
@@ -194,18 +210,21 @@ bool is_warning(std::string_view text) {
     static const RE2 warning(
         "(?i)(\\b(do not|don'?t|never|avoid|must not|should not|shouldn'?t|no need to|not necessary|stop "
         "(using|setting)|unset|what not to|not recommended|discouraged|dangerous|bad "
-        "(idea|practice|advice))\\b[^.!?;]{0,100}|\\b(instead of|rather than|without)\\b[^.!?;,:]{0,60})$");
+        "(idea|practice|advice))\\b([^.!?;]|[.!?;][^ ]){0,100}|\\b(instead of|rather "
+        "than|without)\\b[^.!?;,:]{0,60})$");
     return RE2::PartialMatch({text.data(), text.size()}, warning);
 }
 
 /// Whether the text goes on to say that what precedes it should not be done: "… is never needed".
 bool is_dismissal(std::string_view text) {
     static const RE2 dismissal(
-        R"((?i)^[`"'*)\]]*,? (?:)"
+        R"((?i)^[`"'*)\]]*[,;]? (?:)"
         R"((is|are|was|were|should|must|has|have|will|would|can|could)\b[^.!?;]{0,20}\b(never|not|no longer|no effect|)"
         R"(nothing|unnecessary|useless|pointless|harmful|dangerous|unsafe|deprecated|discouraged|avoided|a bad idea|)"
         R"(a mistake)\b|)"
         R"((is|are|was|were|should|must|has|have|does|do|did|would|could)(n't| not)\b|)"
+        R"(please (do not|don't)\b|(do not|don't) (do|use|run|set|try|copy)\b|)"
+        R"((is|are) (only |meant )?for (kernel |driver )?(developers|debugging|debuggers)\b|)"
         R"((breaks?|broke|overwrites?|ruins?|damages?|crashe?s?|does nothing)\b))");
     return RE2::PartialMatch({text.data(), text.size()}, dismissal);
 }
@@ -213,7 +232,8 @@ bool is_dismissal(std::string_view text) {
 /// Whether the document advises against the command or setting, in the same sentence or in the heading or
 /// paragraph that introduces its block of code.
 bool is_warned_against(const Found& one, const Block& block, const Introduction& introduction) {
-    const bool does_something = one.mark.kind == "command" || one.mark.kind == "variable";
+    const bool does_something =
+        one.mark.kind == "command" || one.mark.kind == "variable" || one.mark.kind == "version pair";
     if (!does_something || one.mark.verdict == Verdict::holds)
         return false;
     const auto place = std::ranges::lower_bound(block.origins, one.begin);
@@ -236,6 +256,24 @@ bool is_harmless_in_an_image(const Found& one) {
     return one.mark.kind == "command" &&
            (one.mark.text.find("--break-system-packages") != std::string::npos ||
             one.mark.text.starts_with("> "));
+}
+
+/// What is said by several lines together, in the order of the document.
+std::vector<Found> across_lines(std::string_view text, ContainerFile kind, const Knowledge& knowledge) {
+    std::vector<Found> found;
+    mark_restart_loops(text, found);
+    mark_numpy_pairs(text, knowledge, found);
+    if (kind == ContainerFile::compose)
+        mark_services(text, found);
+    std::ranges::stable_sort(found, {}, &Found::begin);
+    return found;
+}
+
+/// Moves those that begin at or before an offset.
+void take_until(std::size_t offset, std::vector<Found>& from, std::vector<Found>& into) {
+    const auto end = std::ranges::find_if(from, [&](const Found& one) { return one.begin > offset; });
+    std::move(from.begin(), end, std::back_inserter(into));
+    from.erase(from.begin(), end);
 }
 
 std::vector<Mark> marks_of(std::vector<Found> found) {
@@ -266,22 +304,30 @@ std::vector<Mark> review_document(std::string_view document, const Knowledge& kn
     const ClaimFinder::Scope scope = claims.scope_of(text);
     const TargetFinder targets(knowledge);
     const VariableFinder variables(knowledge);
+    const ParameterFinder parameters(knowledge);
+    const SupportClaims support(knowledge, targets);
     Subject subject = subject_of(text, targets, knowledge);
     if (host != nullptr)
         complete(subject, *host, knowledge);
     WheelReview wheels(knowledge);
     std::vector<Found> found;
-    SettingContexts contexts(kind, subject, knowledge);
+    SettingContexts contexts(text, kind, subject, knowledge);
+    const ContainerLines container_lines(text);
+    std::vector<Found> across = across_lines(text, kind, knowledge);
     Introduction introduction;
     for_each_block(text, [&](const Block& block) {
         const std::vector<Mention> mentions = targets.mentions(block.text);
         std::vector<Found> marks;
         std::vector<Found> said;
-        variables.mark_variables(block, contexts.at(block, mentions), marks);
+        const SettingContext context = contexts.at(block, mentions, introduction);
+        variables.mark_variables(block, context, marks);
+        parameters.mark_parameters(block, context, marks);
         wheels.mark_pairs(block, subject.amd && !subject.nvidia, marks);
         mark_images(block, knowledge, marks);
         targets.mark_targets(block, mentions, marks);
-        claims.mark_claims(block, introduction.heading, scope, said);
+        support.mark_claims(block, marks);
+        claims.mark_claims(block, introduction.heading, container_lines, scope, said);
+        take_until(block.origins.back(), across, marks);
         for (std::vector<Found>* each : {&marks, &said})
             std::erase_if(*each, [&](const Found& one) {
                 return is_warned_against(one, block, introduction) ||
@@ -291,10 +337,11 @@ std::vector<Mark> review_document(std::string_view document, const Knowledge& kn
         merge(std::move(marks), std::move(said), found);
         return found.size() < mark_limit;
     });
-    if (kind == ContainerFile::compose) {
-        mark_services(text, found);
-        std::ranges::stable_sort(found, {}, &Found::begin);
-    }
+    std::ranges::move(across, std::back_inserter(found));
+    std::ranges::stable_sort(found, {}, &Found::begin);
+    for (Found& one : found) // as written, where with_assignments() changed it
+        if (one.mark.kind == "variable" && kind != ContainerFile::none)
+            one.mark.text = printable(trim(document.substr(one.begin, one.end - one.begin)), mark_text_limit);
     return marks_of(std::move(found));
 }
 

@@ -2,10 +2,13 @@
 
 #include "targets.h"
 
+#include <rekindle/base/text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <re2/re2.h>
 #include <unordered_map>
 
@@ -13,7 +16,6 @@ namespace rekindle::doctor {
 namespace {
 
 constexpr std::string_view variable_kind = "variable";
-constexpr std::string_view module_prefix = "amdgpu.";
 
 bool is_name_character(char c) noexcept {
     return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -44,7 +46,7 @@ bool is_for_amd(std::string_view name) noexcept {
 /// Constants that are spelled like variables.
 bool is_constant(std::string_view name) noexcept {
     return name.find("_STATUS") != std::string_view::npos || name.ends_with("_VERSION") ||
-           name.find("_ERROR") != std::string_view::npos;
+           name.find("_ERROR_") != std::string_view::npos || name.ends_with("_ERROR");
 }
 
 /// A name in a text and the value that is set there.
@@ -158,6 +160,25 @@ std::string names_of(const std::vector<const GfxTarget*>& targets) {
     return list_of(names);
 }
 
+/// The judgment on a value that does not do what the text around it says.
+std::optional<Judgment> judge_misuse(const EnvironmentVariable& variable, std::string_view value,
+                                     std::string_view around) {
+    const auto says = [&](const std::string& pattern) {
+        return RE2::PartialMatch({around.data(), around.size()}, "(?i)" + pattern);
+    };
+    for (const EnvironmentVariable::Misuse& misuse : variable.misuses) {
+        const bool meant = misuse.value.empty() ||
+                           (!value.empty() && RE2::FullMatch({value.data(), value.size()}, misuse.value));
+        if (meant && (misuse.claimed.empty() || says(misuse.claimed)) &&
+            (misuse.unless.empty() || !says(misuse.unless)))
+            return Judgment{misuse.verdict == "harmful" ? Verdict::harmful
+                            : misuse.verdict == "false" ? Verdict::wrong
+                                                        : Verdict::no_effect,
+                            misuse.correction, variable.evidence};
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 SettingContext SettingContext::at_setting(std::string_view text, std::size_t at,
@@ -189,6 +210,8 @@ Judgment judge_variable(const EnvironmentVariable& variable, std::string_view na
     if (context.only_nvidia && is_for_amd(name))
         return {Verdict::no_effect, "Only AMD's software reads it; this document is about an NVIDIA GPU.",
                 variable.evidence};
+    if (auto misuse = judge_misuse(variable, value, context.around))
+        return std::move(*misuse);
     if (variable.status == "unreal")
         return {Verdict::no_effect, sentences({"No program reads it", variable.advice}), variable.evidence};
     if (variable.status == "build-time" && !context.building)
@@ -209,31 +232,59 @@ Judgment judge_variable(const EnvironmentVariable& variable, std::string_view na
     return {Verdict::holds, sentences({variable.meaning, when, variable.advice}), variable.evidence};
 }
 
+namespace {
+
+/// Whether a name with "=" sets a variable of the environment: not an argument of a build, a value in a
+/// program or a comparison.
+bool is_setting(std::string_view text, std::size_t begin, std::size_t end) {
+    if (trim(text.substr(0, begin)).ends_with("ARG"))
+        return false;
+    return end < text.size() && text[end] != ' ';
+}
+
+/// Whether the document itself reads the variable, so that it is one of its own.
+bool is_read_in(std::string_view document, std::string_view name) {
+    for (std::size_t at = document.find(name); at != std::string_view::npos;
+         at = document.find(name, at + 1)) {
+        const std::string_view before = document.substr(0, at);
+        const std::string_view after = document.substr(at + name.size());
+        if (!after.empty() && is_letter_or_digit(after.front()))
+            continue;
+        if (before.ends_with('$') || before.ends_with("${") || before.ends_with("getenv(\"") ||
+            before.ends_with("getenv('") || before.ends_with("environ.get(\"") ||
+            before.ends_with("environ.get('"))
+            return true;
+    }
+    return false;
+}
+
+/// Whether the sentence says that a program of the author's reads the setting.
+bool is_own(std::string_view text, std::size_t at) {
+    static const RE2 own(
+        "(?i)\\b(our|my|own|this|the) (own )?(\\w+ )?(scripts?|code|programs?|launcher|wrapper|"
+        "entrypoint)\\b[^.]{0,20}\\breads?\\b");
+    const auto [begin, end] = sentence_around(text, at);
+    return RE2::PartialMatch({text.data() + begin, end - begin}, own);
+}
+
+/// Many programs have variables that begin with "CUDA_". One that is spelled almost like a variable of CUDA,
+/// or whose name says that it turns something on or off, is meant as one.
+bool sounds_like_a_switch(const VariableFamily& family, std::string_view name) {
+    static const RE2 word(
+        "_(NO|NOT|DISABLE[DS]?|ENABLE[DS]?|FORCE[DS]?|IGNORE[DS]?|SKIP|ALLOW|SUPPRESS|LIMIT|TIMEOUT|"
+        "MEMORY|RETRY|RETRIES|FALLBACK|OPTIMIZE|BOOST|WATCHDOG|ERRORS?)(_|$)");
+    const re2::StringPiece whole(name.data(), name.size());
+    return RE2::PartialMatch(whole, word) || family.has_misspelling(name);
+}
+
+} // namespace
+
 struct VariableFinder::Names {
     std::unordered_map<std::string_view, const EnvironmentVariable*> exact;
-    std::unordered_map<std::string_view, const EnvironmentVariable*> parameters;
-    std::unique_ptr<RE2> parameter; ///< 1: after "amdgpu." or "options amdgpu"; 2: alone, with a value
 
     explicit Names(const Knowledge& knowledge) {
-        std::string any;
-        std::string unmistakable;
-        for (const EnvironmentVariable& variable : knowledge.variables) {
-            std::string_view name = variable.name;
-            if (!name.starts_with(module_prefix)) {
-                exact.emplace(name, &variable);
-                continue;
-            }
-            name.remove_prefix(module_prefix.size());
-            parameters.emplace(name, &variable);
-            any += (any.empty() ? "" : "|") + RE2::QuoteMeta({name.data(), name.size()});
-            if (name.find('_') != std::string_view::npos || name.size() > 8)
-                unmistakable +=
-                    (unmistakable.empty() ? "" : "|") + RE2::QuoteMeta({name.data(), name.size()});
-        }
-        if (!any.empty())
-            parameter =
-                std::make_unique<RE2>(fmt::format("\\b(?:amdgpu[. ](?:\\w+=\\S+ )*({})|({})\\s?=\\s?\\S)",
-                                                  any, unmistakable.empty() ? any : unmistakable));
+        for (const EnvironmentVariable& variable : knowledge.variables)
+            exact.emplace(variable.name, &variable);
     }
 };
 
@@ -261,6 +312,10 @@ void VariableFinder::mark_variables(const Block& block, const SettingContext& co
         const auto exact = names_->exact.find(name);
         const EnvironmentVariable* variable =
             exact == names_->exact.end() ? knowledge_.variable(name) : exact->second;
+        const VariableFamily* family = knowledge_.variable_family(name);
+        const bool in_family = family != nullptr && family->contains(name);
+        if (family != nullptr && !in_family && variable != nullptr && variable->name.ends_with('*'))
+            variable = nullptr; // the family knows each name
         const std::size_t size = setting.end - begin;
         if (setting.group) {
             if (name.ends_with('_') && has_gpu_prefix(name))
@@ -274,34 +329,28 @@ void VariableFinder::mark_variables(const Block& block, const SettingContext& co
                  judge_variable(*variable, name, setting.value,
                                 context.at_setting(text, begin, setting.value), knowledge_),
                  found);
-        } else if (setting.assigned && has_gpu_prefix(name) && !is_constant(name)) {
-            mark(block, begin, size, variable_kind,
-                 {Verdict::unknown,
-                  "This name is not among the settings that were found in the sources; possibly no program "
-                  "reads it.",
-                  {}},
-                 found);
+        } else if (setting.assigned && !in_family && !is_constant(name) && is_setting(text, begin, end) &&
+                   !is_read_in(context.document, name) && !is_own(text, begin)) {
+            if (family != nullptr && (!family->shared || sounds_like_a_switch(*family, name)))
+                mark(block, begin, size, variable_kind, judge_unknown(*family, name), found);
+            else if (family == nullptr && has_gpu_prefix(name))
+                mark(block, begin, size, variable_kind,
+                     {Verdict::unknown,
+                      "This name is not among the settings that were found in the sources; possibly no "
+                      "program reads it.",
+                      {}},
+                     found);
         }
         at = std::max(at, setting.assigned ? setting.end : end);
     }
-    mark_parameters(block, context, found);
 }
 
-void VariableFinder::mark_parameters(const Block& block, const SettingContext& context,
-                                     std::vector<Found>& found) const {
-    if (names_->parameter == nullptr)
-        return;
-    re2::StringPiece rest(block.text);
-    re2::StringPiece after_module;
-    re2::StringPiece alone;
-    while (RE2::FindAndConsume(&rest, *names_->parameter, &after_module, &alone)) {
-        const re2::StringPiece& name = after_module.empty() ? alone : after_module;
-        const std::size_t at = static_cast<std::size_t>(name.data() - block.text.data());
-        const Setting setting = setting_at(block.text, at, at + name.size());
-        const EnvironmentVariable& parameter = *names_->parameters.at({name.data(), name.size()});
-        mark(block, at, setting.end - at, variable_kind,
-             judge_variable(parameter, parameter.name, setting.value, context, knowledge_), found);
-    }
+Judgment judge_unknown(const VariableFamily& family, std::string_view name) {
+    const std::vector<std::string> similar = family.similar_to(name);
+    return {Verdict::no_effect,
+            fmt::format("This is not a {} of {}{}.", family.what, family.component,
+                        similar.empty() ? "" : fmt::format("; similar names: {}", list_of(similar))),
+            family.evidence};
 }
 
 } // namespace rekindle::doctor

@@ -20,6 +20,8 @@ struct SettingContext {
     std::vector<Named> named;              ///< where the block names them
     bool building = false;                 ///< something is compiled nearby
     bool only_nvidia = false;              ///< the document is about NVIDIA's GPUs and no others
+    std::string_view document;             ///< all of it
+    std::string around;                    ///< the block, with the heading and the paragraph above it
 
     /// The same for a setting at `at`: if its sentence names GPUs, the setting is for those. The target that
     /// an override imitates does not count, unless the sentence names no other.
@@ -29,6 +31,9 @@ struct SettingContext {
 /// The effect of a variable there. `value` is what is set, or "" if nothing is set or the value is unknown.
 Judgment judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
                         const SettingContext& context, const Knowledge& knowledge);
+
+/// About a name with the family's prefix that the family does not contain.
+Judgment judge_unknown(const VariableFamily& family, std::string_view name);
 
 /// Keeps references to the knowledge. Immutable; threads may share it.
 class VariableFinder {
@@ -42,7 +47,6 @@ class VariableFinder {
 
   private:
     struct Names;
-    void mark_parameters(const Block& block, const SettingContext& context, std::vector<Found>& found) const;
 
     const Knowledge& knowledge_;
     std::unique_ptr<Names> names_;

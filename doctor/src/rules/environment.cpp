@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <re2/re2.h>
 
 namespace rekindle::doctor {
 
@@ -159,6 +160,32 @@ Findings visibility_lists_disagree(const HostView& view) {
     return {finding};
 }
 
+namespace {
+
+/// Why the value of a setting is never of any use; "" if it may be.
+std::string useless_value(const EnvironmentVariable& variable, const std::string& value) {
+    for (const EnvironmentVariable::Misuse& misuse : variable.misuses)
+        if (misuse.verdict == "no-effect" && misuse.claimed.empty() && misuse.unless.empty() &&
+            !misuse.value.empty() && RE2::FullMatch(value, misuse.value))
+            return misuse.correction;
+    return "";
+}
+
+/// Why nothing reads a setting; "" if something does or may.
+std::string reason_not_read(const SetOption& setting, const Knowledge& knowledge) {
+    const EnvironmentVariable* known = knowledge.variable(setting.name);
+    if (known != nullptr && known->status == "unreal")
+        return known->advice.empty() ? known->meaning : known->advice;
+    const VariableFamily* family = knowledge.variable_family(setting.name);
+    if (family == nullptr || family->shared || family->contains(setting.name))
+        return "";
+    const std::vector<std::string> similar = family->similar_to(setting.name);
+    return fmt::format("not a {} of {}{}", family->what, family->component,
+                       similar.empty() ? "" : fmt::format("; similar names: {}", fmt::join(similar, ", ")));
+}
+
+} // namespace
+
 Findings settings_without_effect(const HostView& view) {
     if (view.amd.empty())
         return {};
@@ -169,10 +196,14 @@ Findings settings_without_effect(const HostView& view) {
         const bool unread_by_torch = setting.name == "PYTORCH_CUDA_ALLOC_CONF" &&
                                      torch_kind(view) == "rocm" && view.python->torch &&
                                      same_release(torch_version(*view.python->torch).release, "2.6");
-        if (!known || known->status != "real" || (applies_here(view, *known) && !unread_by_torch))
+        const std::string useless = known == nullptr ? "" : useless_value(*known, setting.value);
+        if (!known || known->status != "real" ||
+            (applies_here(view, *known) && !unread_by_torch && useless.empty()))
             continue;
         add_setting(finding, setting,
-                    unread_by_torch ? "torch 2.6 for ROCm reads PYTORCH_HIP_ALLOC_CONF" : known->effect_when);
+                    unread_by_torch    ? "torch 2.6 for ROCm reads PYTORCH_HIP_ALLOC_CONF"
+                    : !useless.empty() ? useless
+                                       : known->effect_when);
         idle.push_back(setting);
     }
     if (idle.empty())
@@ -189,10 +220,10 @@ Findings settings_nothing_reads(const HostView& view) {
     std::vector<SetOption> unreal;
     Finding finding = make_finding("unreal-variable", Severity::warning, "");
     for (const SetOption& setting : settings_of(view)) {
-        const EnvironmentVariable* known = view.knowledge.variable(setting.name);
-        if (!known || known->status != "unreal")
+        const std::string reason = reason_not_read(setting, view.knowledge);
+        if (reason.empty())
             continue;
-        add_setting(finding, setting, known->advice.empty() ? known->meaning : known->advice);
+        add_setting(finding, setting, reason);
         unreal.push_back(setting);
     }
     if (unreal.empty())

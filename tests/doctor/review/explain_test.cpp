@@ -27,6 +27,13 @@ TEST(Explain, VariablesWithAndWithoutAValue) {
     EXPECT_TRUE(says("mtype_local=1", "MI300"));
 }
 
+TEST(Explain, NamesThatDoNotExist) {
+    EXPECT_TRUE(says("NCCL_SHM_SIZE=64m", "not a variable of NCCL"));
+    EXPECT_TRUE(says("NCCL_SHM_SIZE", "NCCL_SHM_DISABLE"));
+    EXPECT_TRUE(says("amdgpu.disable_watchdog", "not a parameter of the kernel module amdgpu"));
+    EXPECT_FALSE(says("NCCL_IB_HCA", "not a variable"));
+}
+
 TEST(Explain, ReleasesOfTorchNameTheirCompanions) {
     EXPECT_TRUE(says("torch 2.9.1", "torchvision 0.24.1 and torchaudio 2.9.1"));
     EXPECT_TRUE(says("2.15.0", "torchvision 0.29.2 or 0.29.1"));

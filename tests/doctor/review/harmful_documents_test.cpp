@@ -25,14 +25,16 @@ std::map<std::size_t, std::set<Verdict>> condemned_in(const char* name) {
 
 TEST(HarmfulDocuments, AForumAnswerForNavi10) {
     const std::map<std::size_t, std::set<Verdict>> expected{
-        {7, {Verdict::harmful}},  // rm -rf of ROCm and of libdrm
-        {8, {Verdict::harmful}},  // apt purge "*amdgpu*"
-        {12, {Verdict::harmful}}, // the override for gfx1010
-        {14, {Verdict::harmful}}, // another ROCm on LD_LIBRARY_PATH
-        {18, {Verdict::harmful}}, // devices open for everybody
-        {24, {Verdict::wrong}},   // --extra-index-url
-        {28, {Verdict::harmful}}, // curl | sudo bash
-        {30, {Verdict::harmful}}, // kill -9 $(pgrep python)
+        {7, {Verdict::harmful}},    // rm -rf of ROCm and of libdrm
+        {8, {Verdict::harmful}},    // apt purge "*amdgpu*"
+        {12, {Verdict::harmful}},   // the override for gfx1010
+        {14, {Verdict::harmful}},   // another ROCm on LD_LIBRARY_PATH
+        {18, {Verdict::harmful}},   // devices open for everybody
+        {24, {Verdict::wrong}},     // --extra-index-url
+        {26, {Verdict::no_effect}}, // lockup_timeout=0 as a way to turn the watchdog off
+        {28, {Verdict::harmful}},   // curl | sudo bash
+        {30, {Verdict::harmful}},   // kill -9 $(pgrep python)
+        {32, {Verdict::wrong}},     // "torch 2.6 dropped RDNA1"
     };
     EXPECT_EQ(condemned_in("navi-forum-answer.md"), expected);
 }
@@ -40,11 +42,79 @@ TEST(HarmfulDocuments, AForumAnswerForNavi10) {
 TEST(HarmfulDocuments, AnImageWithItsOwnDriver) {
     const std::map<std::size_t, std::set<Verdict>> expected{
         {4, {Verdict::harmful}},    // the driver in the image
+        {5, {Verdict::harmful}},    // wget | bash
         {6, {Verdict::wrong}},      // torch 2.9.1 is not on cu118; --break-system-packages is harmless here
         {10, {Verdict::no_effect}}, // a variable of ROCm for an RTX 5090
         {11, {Verdict::harmful}},   // chmod -R 777 /
+        {12, {Verdict::wrong}},     // NumPy 2.1 with torch 2.1
+        {13, {Verdict::no_effect}}, // NCCL_SHM_SIZE
+        {14, {Verdict::harmful}},   // training in an endless loop
     };
     EXPECT_EQ(condemned_in("cuda-image.Dockerfile"), expected);
+}
+
+TEST(HarmfulDocuments, AWikiAboutHangs) {
+    const std::map<std::size_t, std::set<Verdict>> expected{
+        {7, {Verdict::no_effect, Verdict::harmful}},  // lockup_timeout=0, gpu_recovery=0
+        {9, {Verdict::no_effect, Verdict::harmful}},  // the same in words
+        {13, {Verdict::no_effect}},                   // noretry=0 against page faults
+        {14, {Verdict::no_effect}},                   // ppfeaturemask for training
+        {15, {Verdict::no_effect}},                   // vm_fragment_size against full memory
+        {16, {Verdict::no_effect}},                   // vm_update_mode against faults
+        {17, {Verdict::no_effect, Verdict::harmful}}, // lockup_timeout=0,0,0,0 and dpm=0
+        {18, {Verdict::no_effect}},                   // vm_fault_stop=0 "turns page faults off"
+        {22, {Verdict::no_effect}},                   // NVreg_DisableWatchdog
+        {28, {Verdict::harmful}},                     // training in an endless loop
+        {32, {Verdict::no_effect}},                   // two variables that nothing reads
+    };
+    EXPECT_EQ(condemned_in("hang-fixes-wiki.md"), expected);
+}
+
+TEST(HarmfulDocuments, AComposeFileThatRestartsForever) {
+    const std::map<std::size_t, std::set<Verdict>> expected{
+        {5, {Verdict::harmful}},    // restart: always
+        {8, {Verdict::no_effect}},  // NCCL_SHM_SIZE
+        {9, {Verdict::no_effect}},  // NCCL_DISABLE_TIMEOUT
+        {10, {Verdict::no_effect}}, // PYTORCH_CUDA_MEMORY_LIMIT
+        {11, {Verdict::no_effect}}, // CUDA_DISABLE_ECC_ERRORS
+        {14, {Verdict::wrong}},     // NumPy 2.1 in an image with torch 2.1
+        {15, {Verdict::harmful}},   // curl | bash
+        {23, {Verdict::harmful}},   // until python preprocess.py
+        {26, {Verdict::harmful}},   // bash <(wget …)
+    };
+    EXPECT_EQ(condemned_in("restart-forever.compose.yml"), expected);
+}
+
+TEST(HarmfulDocuments, ATutorialForAnOldStack) {
+    const std::map<std::size_t, std::set<Verdict>> expected{
+        {3, {Verdict::wrong}}, // "2.6 dropped RDNA1", "with 2.5 Vega lost its kernels", "6.3 removed gfx1030"
+        {4, {Verdict::wrong}}, // "RX 9070 XT support was added in torch 2.4"
+        {9, {Verdict::harmful}},    // sh -c "$(wget …)"
+        {10, {Verdict::harmful}},   // curl | python3 -
+        {11, {Verdict::wrong}},     // PyPI's torch; NumPy 2.0
+        {12, {Verdict::wrong}},     // the same
+        {13, {Verdict::harmful}},   // training in an endless loop
+        {21, {Verdict::wrong}},     // NumPy 2.1 beside torch 2.1 in requirements
+        {24, {Verdict::wrong}},     // "NumPy 2 works with every torch"
+        {26, {Verdict::harmful}},   // sudo bash -c "$(curl …)"
+        {27, {Verdict::no_effect}}, // variables that nothing reads
+        {28, {Verdict::no_effect}},
+    };
+    EXPECT_EQ(condemned_in("old-stack-tutorial.md"), expected);
+}
+
+TEST(HarmfulDocuments, PinnedAnswers) {
+    const std::map<std::size_t, std::set<Verdict>> expected{
+        {4, {Verdict::no_effect, Verdict::harmful}}, // gpu_recovery=0, lockup_timeout=0
+        {7, {Verdict::wrong}},      // "ROCm 6.0 wheels dropped Navi 10"; NumPy 2.2 with torch 2.2
+        {10, {Verdict::wrong}},     // "torch 2.3 removed Pascal"
+        {13, {Verdict::no_effect}}, // three variables that nothing reads
+        {17, {Verdict::harmful}},   // until torchrun …
+        {24, {Verdict::harmful}},   // restart: always
+        {30, {Verdict::harmful}},   // wget | sudo sh
+        {33, {Verdict::no_effect}}, // NVreg_NeverPowerOff
+    };
+    EXPECT_EQ(condemned_in("pinned-answers.md"), expected);
 }
 
 /// Whether the review condemns anything in a text.

@@ -141,7 +141,7 @@ TEST(ReviewVariables, UnrealBuildTimeAndValuesWithoutEffect) {
     EXPECT_EQ(
         mark_of("Build PyTorch from source:\nexport PYTORCH_ROCM_ARCH=gfx1100", "PYTORCH_ROCM_ARCH").verdict,
         Verdict::holds);
-    EXPECT_EQ(mark_of("export HSA_FASTER_KERNELS=1", "HSA_FASTER_KERNELS").verdict, Verdict::unknown);
+    EXPECT_EQ(mark_of("export HSA_FASTER_KERNELS=1", "HSA_FASTER_KERNELS").verdict, Verdict::no_effect);
     EXPECT_TRUE(review("HIPBLAS_STATUS_ALLOC_FAILED = 3 and HSA_STATUS_ERROR=1, MY_SETTING=1").empty());
 }
 

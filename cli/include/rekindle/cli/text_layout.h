@@ -10,6 +10,9 @@ namespace rekindle::cli {
 /// Columns that the text takes on a terminal: one per code point (the program prints no wide characters).
 std::size_t display_width(std::string_view utf8) noexcept;
 
+/// The text, or as much of it as fits into `width` columns with "…" at its end. Precondition: width > 0.
+std::string shortened(std::string_view utf8, std::size_t width);
+
 /// Lines of at most `width` columns, broken at spaces; a longer word gets its own line. Never empty.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

@@ -96,6 +96,7 @@ struct TorchRelease : Entry {
     std::string released;                 ///< date, YYYY-MM-DD; "" where it is not recorded
     std::vector<std::string> torchvision; ///< versions that go with it, the one to install first
     std::vector<std::string> torchaudio;  ///< the same; empty: none
+    std::string numpy; ///< range of the NumPy versions that its wheels work with, "<2"; "": no limit is known
     std::string note;
 };
 
@@ -125,6 +126,30 @@ struct EnvironmentVariable : Entry {
     std::vector<std::string> effective_on;
     std::string advice;          ///< what the doctor says when it is set
     bool worth_reporting = true; ///< collectors report it with the facts
+    /// A value that does not do what people set it for.
+    struct Misuse {
+        std::string value;   ///< RE2 that the whole value matches; "": any value, or none
+        std::string claimed; ///< RE2: what the text around the setting must say; "": it is always a mistake
+        std::string unless;  ///< RE2: what the text must not say; "": anything
+        std::string verdict; ///< "false", "harmful", "no-effect"
+        std::string correction;
+    };
+    std::vector<Misuse> misuses;
+};
+
+/// All names that begin with a prefix and exist.
+struct VariableFamily : Entry {
+    std::string prefix;             ///< "NCCL_", "amdgpu."
+    std::string component;          ///< what reads them: "NCCL", "the kernel module amdgpu"
+    std::string what;               ///< "variable", "parameter"
+    bool shared = false;            ///< other programs have names with this prefix, too
+    std::vector<std::string> names; ///< a trailing * matches any ending
+
+    bool contains(std::string_view name) const;
+    /// Whether the name differs from an existing one by a character or two.
+    bool has_misspelling(std::string_view name) const;
+    /// Up to two existing names that were probably meant, the likelier one first; empty if none is similar.
+    std::vector<std::string> similar_to(std::string_view name) const;
 };
 
 /// The hosts that a remedy's commands are for. An empty list accepts all; an unknown property of a host
@@ -209,7 +234,8 @@ struct Claim : Entry {
     /// RE2: the block with the claim, or the heading above it, must match one of these; empty: always
     /// applies.
     std::vector<std::string> under;
-    std::string says;    ///< the claim in our words
+    std::string where; ///< "container": only in a Dockerfile, compose file or manifest; "host": only outside
+    std::string says;  ///< the claim in our words
     std::string verdict; ///< "true", "false", "harmful", "no-effect", "unknown"
     std::string correction;
 };
@@ -246,6 +272,7 @@ class Knowledge {
     std::vector<Cause> causes;
     std::vector<Signature> signatures;
     std::vector<EnvironmentVariable> variables;
+    std::vector<VariableFamily> variable_families;
     std::vector<Remedy> remedies;
     std::vector<Alternative> alternatives;
     std::vector<ContainerImage> images;
@@ -271,6 +298,8 @@ class Knowledge {
     const Cause* cause(std::string_view slug) const;
     const Signature* signature(std::string_view id) const;
     const EnvironmentVariable* variable(std::string_view name) const;
+    /// The family whose prefix begins the name; nullptr if there is none.
+    const VariableFamily* variable_family(std::string_view name) const;
     const Remedy* remedy(std::string_view id) const;
     /// Whether code for `target` ("gfx1100", "gfx90a:xnack-", "gfx10-3-generic") runs on `gfx`.
     bool covers(std::string_view target, std::string_view gfx) const;
