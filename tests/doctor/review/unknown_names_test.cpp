@@ -24,7 +24,7 @@ TEST(UnknownNames, AreNamedWithWhatWasMeant) {
         return marks.size() == 1 ? marks.front().reason : std::string();
     };
     EXPECT_EQ(reason("export NCCL_SHM_SIZE=64m"),
-              "This is not a variable of NCCL, RCCL and PyTorch; similar names: NCCL_SHM_DISABLE.");
+              "This is not a variable of NCCL, RCCL or PyTorch; similar names: NCCL_SHM_DISABLE.");
     EXPECT_NE(reason("export CUDA_VISIBLE_DEVICE=0").find("CUDA_VISIBLE_DEVICES"), std::string::npos);
     EXPECT_NE(reason("export MIOPEN_FIND_MOD=FAST").find("MIOPEN_FIND_MODE"), std::string::npos);
     EXPECT_NE(reason("export PYTORCH_CUDA_ALOC_CONF=max_split_size_mb:512").find("PYTORCH_CUDA_ALLOC_CONF"),
