@@ -20,7 +20,8 @@ enum class Logical {
     date,        ///< days since 1970
     time_of_day, ///< `per_second` units since midnight
     timestamp,   ///< `per_second` units since 1970
-    other,       ///< values that Rekindle does not read, such as UUIDs, half-precision floats and bytes of a fixed number
+    other, ///< values that Rekindle does not read, such as UUIDs, half-precision floats and bytes of a fixed
+           ///< number
 };
 
 enum class Codec { none = 0, snappy = 1, gzip = 2, lzo = 3, brotli = 4, lz4_hadoop = 5, zstd = 6, lz4 = 7 };
