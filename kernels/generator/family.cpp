@@ -20,7 +20,8 @@ void refuse_logical_copies(const Words& module) {
                       "parameter; load its fields one by one (kernels/README.md)");
 }
 
-/// What loads and stores of 8-bit and 16-bit elements need (lib/dtype.slang); any family may.
+/// The features for loads and stores of 8-bit and 16-bit elements (lib/dtype.slang). Every family may use
+/// them without naming them.
 constexpr Features narrow{Feature::storage_16bit, Feature::storage_8bit, Feature::int8_arithmetic};
 
 std::string first_name(Features features) {
@@ -36,7 +37,8 @@ void check_needs(Features needed, Features named) {
         throw Refused("kernels.json names " + first_name(unused) + ", which the module does not need");
 }
 
-/// Adds what shared memory needs: to each case, and to a kernel what all of its cases need.
+/// Adds the features that shared memory requires. A kernel gets those that all of its cases need, and a case
+/// those that it needs in addition.
 void add_needs_of_shared_memory(Family& family, const Words& module) {
     const SharedMemory shared(module);
     for (TableEntry& entry : family.entries) {

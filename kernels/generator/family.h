@@ -1,6 +1,6 @@
 #pragma once
-/// One family, compiled for one dtype, after its checks: slangc's output, its entries in the table and its
-/// audit cases.
+/// One module, that is, a family compiled for one dtype: slangc's output, the entries of the table and the
+/// audit cases, after the generator has checked them.
 
 #include "audit.h"
 #include "module.h"

@@ -12,34 +12,7 @@ namespace {
 constexpr std::uint32_t magic = 0x07230203;
 constexpr std::size_t header_words = module_header_words;
 
-/// Opcodes from the SPIR-V specification, section 3.49.
-enum Operation : std::uint16_t {
-    op_source_continued = 2,
-    op_source = 3,
-    op_source_extension = 4,
-    op_name = 5,
-    op_member_name = 6,
-    op_string = 7,
-    op_line = 8,
-    op_entry_point = 15,
-    op_capability = 17,
-    op_type_bool = 20,
-    op_type_int = 21,
-    op_type_float = 22,
-    op_type_vector = 23,
-    op_type_array = 28,
-    op_type_struct = 30,
-    op_type_pointer = 32,
-    op_spec_constant_true = 48,
-    op_spec_constant_false = 49,
-    op_spec_constant = 50,
-    op_function = 54,
-    op_decorate = 71,
-    op_no_line = 317,
-    op_module_processed = 330,
-    op_copy_logical = 400,
-};
-constexpr std::uint32_t decoration_spec_id = 1, storage_class_physical = 5349;
+constexpr std::uint32_t storage_class_physical = 5349;
 
 /// A capability and the features a device must have for it; no feature: every accepted device has it.
 struct Capability {
@@ -153,8 +126,8 @@ std::vector<std::string> functions_with_logical_copies(std::span<const std::uint
 
 namespace {
 
-/// What loads and stores by address need: slangc declares no capability for 8-bit and 16-bit elements in
-/// memory.
+/// The features that loads and stores by address need. They follow from the types, because slangc declares no
+/// capability for 8-bit and 16-bit elements in memory.
 Features features_of_memory(std::span<const std::uint32_t> module) {
     std::map<std::uint32_t, Features> types; // what a type needs in memory, by id
     Features needs;

@@ -35,10 +35,11 @@ Words stripped(std::span<const std::uint32_t> module);
 std::vector<std::string> functions_with_logical_copies(std::span<const std::uint32_t> module);
 
 /// Features beyond the minimum that the module needs, from its capabilities and from the types that it loads
-/// and stores by address. Throws Refused, naming the capability, for one that the generator does not know.
+/// and stores by address. Throws Refused if the module has a capability that the generator does not know, and
+/// names it.
 Features needed_features(std::span<const std::uint32_t> module);
 
-/// Every feature that a capability can stand for.
+/// All features that a capability of some module can require.
 Features features_of_capabilities() noexcept;
 
 /// The initial values of the 32-bit specialization constants by id. Throws Refused for constants of

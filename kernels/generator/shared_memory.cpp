@@ -5,23 +5,7 @@
 namespace rekindle::kernels::generator {
 namespace {
 
-/// Opcodes from the SPIR-V specification, section 3.49.
-enum Operation : std::uint16_t {
-    op_entry_point = 15,
-    op_type_int = 21,
-    op_type_float = 22,
-    op_type_vector = 23,
-    op_type_array = 28,
-    op_type_struct = 30,
-    op_type_pointer = 32,
-    op_constant = 43,
-    op_spec_constant = 50,
-    op_spec_constant_op = 52,
-    op_variable = 59,
-    op_decorate = 71,
-    op_i_add = 128,
-};
-constexpr std::uint32_t decoration_spec_id = 1, storage_class_workgroup = 4;
+constexpr std::uint32_t storage_class_workgroup = 4;
 
 bool is_type(std::uint16_t operation) {
     return operation == op_type_int || operation == op_type_float || operation == op_type_vector ||

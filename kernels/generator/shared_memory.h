@@ -1,5 +1,5 @@
 #pragma once
-/// How much shared memory an entry point uses, from its module.
+/// Computes from a module how much shared memory an entry point uses.
 
 #include "module.h"
 
@@ -13,7 +13,7 @@
 
 namespace rekindle::kernels::generator {
 
-/// The variables of a module in the storage class Workgroup, and which entry points use them.
+/// The shared variables of a module (storage class Workgroup) and the entry points that use them.
 class SharedMemory {
   public:
     /// Throws Refused for a shared variable of a type that it cannot measure.

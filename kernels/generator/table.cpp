@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a module computes in, the macro that its Slang code tests, and what all of its kernels need.
+/// The dtype that a module computes in, the macro that its Slang code tests, and the features that all of its
+/// kernels need.
 struct Dtype {
     std::string_view name, macro;
     Features needs;
@@ -44,7 +45,7 @@ Features feature_of(const std::string& name) {
     return feature;
 }
 
-/// An object of the table whose keys are checked.
+/// A JSON object of the table. The constructor checks its keys.
 class Object {
   public:
     Object(const Json& json, std::initializer_list<std::string_view> keys) : json_(json) {
@@ -112,8 +113,8 @@ std::string joined(std::string_view shape, std::string_view separator) {
     return text;
 }
 
-/// Replaces the placeholders {key} by a variant's values. A shape such as 16x16x16 is written with
-/// `separator`.
+/// Replaces each {key} in the text with the variant's value, and writes a shape such as 16x16x16 with
+/// `separator` between its numbers.
 std::string filled(std::string_view text, const Json& variant, std::string_view separator) {
     std::string result;
     for (std::size_t at = 0; at < text.size();) {
@@ -135,7 +136,8 @@ std::string filled(std::string_view text, const Json& variant, std::string_view 
 std::string stem_of(std::string_view name) {
     const std::size_t open = name.find('{');
     if (open == std::string_view::npos || open == 0 || name[open - 1] != '_')
-        throw Refused("the name of a kernel with variants must have a placeholder after an underscore");
+        throw Refused(
+            "the name of a kernel with variants must contain a variable such as {rows} after an underscore");
     return std::string(name.substr(0, open - 1));
 }
 

@@ -20,8 +20,8 @@ struct TableEntry {
     std::string dtype;  ///< that the module computes in: "float64"
     std::string name, brief, body;
     std::uint32_t threads = 0;
-    /// The features that the table names and those of the dtype and of the matrix units. What the module's
-    /// code and its shared memory need is added to them.
+    /// The features that the table names, and those of the dtype and of the matrix units. checked_family()
+    /// adds those that the module's code and shared memory need.
     Features needs;
     std::string variants; ///< what the variants of the kernel have in common: "product_units"; empty: none
     std::vector<std::pair<std::string, std::uint32_t>> numbers; ///< of the variant, in the table's order
@@ -39,9 +39,8 @@ struct TableModule {
 };
 
 /// Reads the table; its form is described in kernels/README.md. The modules are in the table's order. Throws
-/// Refused, naming the family and the kernel, for text that is not JSON, for unknown or missing keys, for a
-/// placeholder that a variant does not have, for an unknown dtype or feature, and for a name that appears
-/// twice.
+/// Refused if the text is not JSON, a key is unknown or missing, a variant has no value for a {key}, a dtype
+/// or feature is unknown, or a name appears twice. The message names the family and the kernel.
 std::vector<TableModule> parse_table(std::string_view json);
 std::vector<TableModule> read_table(const std::filesystem::path& file);
 

@@ -65,7 +65,7 @@ void write_constants_struct(std::ostream& out, std::span<const Family* const> mo
         << constants_struct(struct_of_constants(first), constants);
 }
 
-/// Also of the family's other dtypes.
+/// The name of the struct that all dtypes of the family share.
 std::string struct_of_parameters(const Family& family) {
     return parameters_name(family.entries.front().family);
 }
@@ -128,7 +128,7 @@ void write_variant_struct(std::ostream& out, const std::string& stem, const Tabl
     out << "};\n";
 }
 
-/// The arrays of variants; `first`: the first module of the family, which has the structs.
+/// Writes the arrays of variants. Their structs are in the header of `first`, the first module of the family.
 void write_variants(std::ostream& out, const Family& family, const Family& first) {
     const auto of_first = variants_of(first);
     for (const auto& [stem, indexes] : variants_of(family)) {

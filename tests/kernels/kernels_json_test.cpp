@@ -104,7 +104,7 @@ TEST(KernelsJson, RefusesMistakesAndNamesTheFamilyAndTheKernel) {
     EXPECT_THAT(refusal(one_kernel(rest + R"json(, "dtypes": ["half"])json")),
                 HasSubstr("'half' is not a dtype"));
     EXPECT_THAT(refusal(one_kernel(rest + R"json(, "variants": [{"rows": 8}])json")),
-                HasSubstr("must have a placeholder"));
+                HasSubstr("must contain a variable such as {rows}"));
     EXPECT_THAT(refusal(one_kernel(R"json("threads": 64, "brief": "Fills {rows}", "body": "fill()")json")),
                 HasSubstr("no value for {rows}"));
     EXPECT_THAT(refusal(R"json([{"family": "fill", "source": "fill/other.slang", "kernels": [{}]}])json"),

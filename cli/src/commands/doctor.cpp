@@ -48,7 +48,7 @@ void check_modes(const CommandLine& line) {
         std::replace(mode.begin() + 2, mode.end(), '_', '-');
     if (line.flag("watch") && !line.has("root") && !modes.empty())
         modes.emplace_back("--watch");
-    // With --replay, a log or a lookup is about the recorded host.
+    // With --replay, the facts of the recorded host apply to the log or lookup, not those of this host.
     std::vector<std::string> others = modes;
     std::erase(others, "--replay");
     const bool takes_facts = others.size() == 1 && others != std::vector<std::string>{"--run"} &&
@@ -196,7 +196,7 @@ Recording replayed(const CommandLine& line) {
     return line.has("replay") ? read_recording(line.text("replay")) : Recording{};
 }
 
-/// Diagnoses the text of a lookup like a log, with the facts of --replay.
+/// Diagnoses the term that the user looks up as if it were a log, with the facts of --replay.
 Report report_of(std::string_view text, Recording recording, const Knowledge& knowledge) {
     const LogText log = log_from_text(text, "the lookup");
     return make_report(std::move(recording.facts), std::move(recording.probes), &log, knowledge);

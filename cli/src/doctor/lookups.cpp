@@ -37,7 +37,7 @@ std::string counts_of(const std::vector<Mark>& marks) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// A quotation takes at least this many columns, even where the line then becomes too long.
+/// A quotation keeps at least this many columns, even if that makes the line too long.
 constexpr std::size_t shortest_quotation = 12;
 
 /// `before`, the quotation and `after` in one line: only the quotation is shortened, never the place where it

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t similar_limit = 2;
 
-/// The number of characters to insert, remove or replace.
+/// The edit distance: how many characters have to be inserted, removed or replaced to turn one name into the
+/// other.
 std::size_t edit_distance(std::string_view from, std::string_view to) {
     std::vector<std::size_t> row(to.size() + 1);
     for (std::size_t i = 0; i < row.size(); ++i)

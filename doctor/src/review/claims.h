@@ -22,8 +22,8 @@ class ClaimFinder {
     using Scope = std::vector<const Claim*>;
     Scope scope_of(std::string_view document) const;
     /// Marks every claim of the block that is in scope and not denied there, each claim once per line.
-    /// `heading` is the one above the block, "" if there is none; `container` are the document's lines about
-    /// containers. Time is linear in the block's length.
+    /// `heading` is the one above the block, "" if there is none; `container` has the document's lines about
+    /// containers. The time is linear in the length of the block.
     void mark_claims(const Block& block, const std::string& heading, const ContainerLines& container,
                      const Scope& scope, std::vector<Found>& found) const;
     /// The claims that have a pattern matching somewhere in the text, in the knowledge's order.

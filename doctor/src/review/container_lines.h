@@ -1,5 +1,5 @@
 #pragma once
-/// Which lines of a document say what happens in a container.
+/// Finds the lines of a document that describe what happens in a container.
 
 #include <cstddef>
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace rekindle::doctor {
 
-/// The lines of Dockerfiles, of the services of compose files, and of the containers of Kubernetes manifests:
-/// the whole document, or quoted in one.
+/// The lines that belong to a Dockerfile, to a service of a compose file, or to a container of a Kubernetes
+/// manifest. Such a file can be the whole document or be quoted in it.
 class ContainerLines {
   public:
     explicit ContainerLines(std::string_view document);

@@ -14,7 +14,7 @@
 namespace rekindle::doctor {
 namespace {
 
-/// The whole document is a list of requirements.
+/// Whether the whole document is a list of requirements.
 bool is_requirements(const std::vector<Line>& lines) {
     static const RE2 requirement(
         "^[A-Za-z0-9][\\w.-]*(\\[[\\w, -]+\\])?\\s*([=<>~!]=?.*|;.*|@.*)?(\\s+#.*)?$");
@@ -30,7 +30,7 @@ bool is_requirements(const std::vector<Line>& lines) {
     return requirements > 1;
 }
 
-/// Collects what is installed together, and marks it when the next part begins.
+/// Collects the requirements that are installed together, and judges them when the next part begins.
 class PairReader {
   public:
     PairReader(std::string_view document, const Knowledge& knowledge, std::vector<Found>& found)

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view amdgpu_prefix = "amdgpu.";
 constexpr std::string_view nvidia_prefix = "NVreg_";
-/// A shorter name without "_" could be anything.
+/// A name without "_" that is shorter than this could be an ordinary word.
 constexpr std::size_t unmistakable_length = 8;
 
 bool is_parameter_character(char c) noexcept {
@@ -23,8 +23,8 @@ std::string_view parameter_name_at(std::string_view text, std::size_t at) {
     return text.substr(at, end - at);
 }
 
-/// The value after "=" up to a space or a quotation mark; a full stop or comma at its end belongs to the
-/// sentence.
+/// Reads the value after "=" up to a space or a quotation mark. A period or comma at the end is not part of
+/// the value but of the sentence.
 std::string_view parameter_value_at(std::string_view text, std::size_t at) {
     const bool quoted = at < text.size() && (text[at] == '"' || text[at] == '\'');
     const std::size_t begin = quoted ? at + 1 : at;

@@ -75,7 +75,8 @@ bool is_bounded(std::string_view body) {
            (RE2::PartialMatch(piece(body), leaves) && !RE2::PartialMatch(piece(body), leaves_after_success));
 }
 
-/// "until python train.py": a program that does its own work, not a test whether something else is ready.
+/// Whether the condition is the training itself ("until python train.py"), not a test whether something else
+/// is ready.
 bool is_own_work(std::string_view command) {
     static const RE2 script("\\b(python3?(\\.\\d+)?|uv run)\\s+(-[uOB]\\s+)*[\\w./~$\\{\\}-]+\\.py\\b");
     static const RE2 waits("(?i)(wait|check|ready|health|probe|ping|alive|migrat|status|\\bdb|test)");

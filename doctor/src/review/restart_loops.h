@@ -1,5 +1,5 @@
 #pragma once
-/// Training that is started again after every failure, without a limit.
+/// Finds training that is restarted after every failure without a limit.
 
 #include "found.h"
 
@@ -8,9 +8,9 @@
 
 namespace rekindle::doctor {
 
-/// Marks endless loops of a shell around a training command, and services (compose, systemd) that restart a
-/// training program always. Loops that wait for something, watch something or count their attempts are not
-/// marked.
+/// Marks endless loops of a shell around a training command, and services (compose, systemd) that always
+/// restart a training program. Does not mark loops that wait for something, monitor something, or limit the
+/// number of attempts.
 void mark_restart_loops(std::string_view document, std::vector<Found>& found);
 
 /// Whether a command trains a model, judged by its program and the names of its files.

@@ -161,7 +161,7 @@ struct Introduction {
         }
     }
 
-    /// What belongs to a block of code.
+    /// The text that introduces a block of code.
     std::string above(const Block& block) const {
         return block.code ? heading + ' ' + paragraph + ' ' : heading + ' ';
     }
@@ -258,7 +258,7 @@ bool is_harmless_in_an_image(const Found& one) {
             one.mark.text.starts_with("> "));
 }
 
-/// What is said by several lines together, in the order of the document.
+/// Collects the statements that several lines make together, in the order of the document.
 std::vector<Found> across_lines(std::string_view text, ContainerFile kind, const Knowledge& knowledge) {
     std::vector<Found> found;
     mark_restart_loops(text, found);

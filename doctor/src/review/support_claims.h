@@ -17,8 +17,8 @@ class SupportClaims {
     SupportClaims(const Knowledge& knowledge, const TargetFinder& finder)
         : knowledge_(knowledge), finder_(finder) {}
 
-    /// Only releases and targets that are recorded are judged: of PyTorch's own indexes, and of a version of
-    /// ROCm only where the sentence is about wheels.
+    /// Judges only releases and targets that the knowledge records: those of PyTorch's own indexes, and
+    /// versions of ROCm only if the sentence is about wheels.
     void mark_claims(const Block& block, std::vector<Found>& found) const;
 
   private:

@@ -234,15 +234,15 @@ Judgment judge_variable(const EnvironmentVariable& variable, std::string_view na
 
 namespace {
 
-/// Whether a name with "=" sets a variable of the environment: not an argument of a build, a value in a
-/// program or a comparison.
+/// Whether a name with "=" sets an environment variable. It could also be a build argument, an assignment in
+/// a program, or a comparison.
 bool is_setting(std::string_view text, std::size_t begin, std::size_t end) {
     if (trim(text.substr(0, begin)).ends_with("ARG"))
         return false;
     return end < text.size() && text[end] != ' ';
 }
 
-/// Whether the document itself reads the variable, so that it is one of its own.
+/// Whether code in the document reads the variable. It then is a variable of that code.
 bool is_read_in(std::string_view document, std::string_view name) {
     for (std::size_t at = document.find(name); at != std::string_view::npos;
          at = document.find(name, at + 1)) {
@@ -258,7 +258,7 @@ bool is_read_in(std::string_view document, std::string_view name) {
     return false;
 }
 
-/// Whether the sentence says that a program of the author's reads the setting.
+/// Whether the sentence says that the author's own program reads the setting.
 bool is_own(std::string_view text, std::size_t at) {
     static const RE2 own(
         "(?i)\\b(our|my|own|this|the) (own )?(\\w+ )?(scripts?|code|programs?|launcher|wrapper|"

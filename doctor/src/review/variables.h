@@ -32,7 +32,7 @@ struct SettingContext {
 Judgment judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
                         const SettingContext& context, const Knowledge& knowledge);
 
-/// About a name with the family's prefix that the family does not contain.
+/// What the review says about a name that has the family's prefix but does not exist.
 Judgment judge_unknown(const VariableFamily& family, std::string_view name);
 
 /// Keeps references to the knowledge. Immutable; threads may share it.

@@ -1,5 +1,6 @@
 #pragma once
-/// Text for people: numbers with units, and small string functions; those of foundation/text.h, too.
+/// Text for people: numbers with units, and small string functions. Includes foundation/text.h, which has
+/// numbers with nouns.
 
 #include <rekindle/foundation/text.h>
 

@@ -44,7 +44,9 @@ std::string price_text(double ticks, TickSize tick);
 ///   2021-12-06,4557.5,4530.5,4578.0,47.5,16072
 /// Reports of several instruments follow one another, with the instrument's name in a first column.
 std::string render_profile_csv(std::span<const ProfileReport> reports);
-/// start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change, likewise.
+/// The trends, with the columns
+/// start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change. Those of several
+/// instruments have the name in a first column, too.
 std::string render_trends_csv(std::span<const ProfileReport> reports);
 /// One JSON object, see docs/formats/volume-profile-json.md. Ends with a newline.
 std::string render_profile_json(std::span<const ProfileReport> reports);
