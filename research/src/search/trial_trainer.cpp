@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 using Steady = std::chrono::steady_clock;
 
 /// Settings that all networks of a population share; see mlp::Population.
-constexpr std::array shared_keys{"hidden_layers",
+constexpr std::array shared_keys{"model",
+                                 "hidden_layers",
                                  "dropout_rate",
                                  "activation",
                                  "loss",
