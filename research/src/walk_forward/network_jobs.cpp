@@ -197,7 +197,8 @@ std::vector<NetworkResult> JobTrainer::results() {
         if (result.diverged)
             continue;
         result.training_loss = losses_[m] / static_cast<double>(rows_[m]);
-        result.training_errors = training_errors_of(m);
+        if (settings_.training_errors)
+            result.training_errors = training_errors_of(m);
         result.outputs = outputs_of(m, rows_of(jobs_[m]).test);
         if (!settings_.permuted.empty())
             measure_importance(m, result);
