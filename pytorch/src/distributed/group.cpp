@@ -78,9 +78,8 @@ bool reads_results_of(const Call& call, const Call& earlier) {
     for (const at::Tensor& tensor : earlier.outputs)
         written.insert(tensor.storage().data());
     return std::ranges::any_of(std::array{&call.outputs, &call.inputs}, [&](const auto* tensors) {
-        return std::ranges::any_of(*tensors, [&](const at::Tensor& tensor) {
-            return written.contains(tensor.storage().data());
-        });
+        return std::ranges::any_of(
+            *tensors, [&](const at::Tensor& tensor) { return written.contains(tensor.storage().data()); });
     });
 }
 
@@ -193,7 +192,8 @@ void Group::remove_job() {
 std::optional<Following> Group::following(std::chrono::microseconds patience) {
     std::unique_lock lock(mutex_);
     added_.wait_for(lock, patience, [this] { return jobs_.size() > 1 || closed_; });
-    if (jobs_.size() < 2 || !is_one_operation(jobs_[0].call) || reads_results_of(jobs_[1].call, jobs_[0].call))
+    if (jobs_.size() < 2 || !is_one_operation(jobs_[0].call) ||
+        reads_results_of(jobs_[1].call, jobs_[0].call))
         return std::nullopt;
     return Following{&jobs_[1].call, jobs_[1].ready};
 }

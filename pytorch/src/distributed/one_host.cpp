@@ -147,7 +147,8 @@ std::optional<at::Tensor> OneHost::first_post(const Call& call) const {
     const std::vector<at::Tensor>& tensors = gathers ? call.inputs : call.outputs;
     if (!sends || tensors.size() != 1 || tensors[0].numel() == 0 || !tensors[0].is_contiguous())
         return std::nullopt;
-    return Pieces(tensors[0].view(-1), piece_bytes(gathers ? most_bytes(call.outputs) : bytes_of(tensors[0])))[0];
+    return Pieces(tensors[0].view(-1),
+                  piece_bytes(gathers ? most_bytes(call.outputs) : bytes_of(tensors[0])))[0];
 }
 
 Wait OneHost::write(const std::optional<Post>& post, std::size_t ahead) {
