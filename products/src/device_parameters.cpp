@@ -9,7 +9,7 @@ namespace rekindle::products {
 void set_default_rates(DeviceParameters& p) {
     p.float32_rate = 0.167e12;
     p.unit_rate = 1.35e12;
-    p.cache_bandwidth = 53e9;
+    p.cache_bandwidth = 43e9;
     p.memory_bandwidth = 37e9 * p.compute_units;
     p.slice_latency = 0.355e-6;
     p.group_seconds = 0.1e-6;

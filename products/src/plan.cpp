@@ -16,6 +16,7 @@ using kernels::ceil_div;
 constexpr std::int64_t least_depth = 16;    // parts of k are multiples of this and of the tile's depth
 constexpr std::int64_t shortest_part = 128; // of k
 constexpr std::int64_t most_parts = 128;
+constexpr std::int64_t most_scratch_bytes = std::int64_t{1} << 30; // some drivers allow no larger block
 constexpr std::array parts_to_try{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
 /// Splits k into about `target` parts, none longer than one launch can sum.
@@ -28,11 +29,19 @@ Plan in_parts(const Tile& tile, std::int64_t k, std::int64_t target) {
     return plan;
 }
 
-/// Adds the tile with every split of k that is worthwhile. may_split: whether k can be split at all.
-void add_plans(std::vector<Plan>& plans, const Tile& tile, std::int64_t k, std::int64_t matrices,
-               bool may_split) {
+/// The size of the matrix product that a plan computes.
+struct Matrices {
+    std::int64_t m, n, k, count;
+};
+
+/// Adds the tile with every split of k that is worthwhile. matrices: those that add the parts in one launch.
+/// may_split: whether k can be split at all.
+void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, const Matrices& size,
+               std::int64_t matrices, bool may_split) {
+    const std::int64_t k = size.k, bytes = size.m * size.n * size.count * sum_bytes(type);
     for (const std::int64_t parts : parts_to_try) {
-        if (parts > 1 && (!may_split || k / parts < shortest_part || matrices * parts > most_groups))
+        if (parts > 1 && (!may_split || k / parts < shortest_part || matrices * parts > most_groups ||
+                          bytes > most_scratch_bytes / parts))
             break;
         const Plan plan = in_parts(tile, k, parts);
         if (plans.empty() || plans.back().name() != plan.name())
@@ -67,11 +76,6 @@ GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint3
             .shared_bytes = tile.shared_bytes(type),
             .rate = reuse * (sum_bytes(type) == 8 ? 0.25 : 1)};
 }
-
-/// The size of the matrix product that a plan computes.
-struct Matrices {
-    std::int64_t m, n, k, count;
-};
 
 double estimate_matrices(const DeviceParameters& device, ElementType type, const Matrices& size,
                          const Plan& plan) {
@@ -128,18 +132,22 @@ std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductSh
         tiles = product_tiles(shape.type);
     std::vector<Plan> plans;
     for (const Tile& tile : tiles)
-        add_plans(plans, tile, shape.k, shape.batch, is_one_launch(shape, tile));
+        add_plans(plans, tile, shape.type, {shape.m, shape.n, shape.k, shape.batch}, shape.batch,
+                  is_one_launch(shape, tile));
     return plans;
 }
 
 std::vector<Plan> possible_plans(const DeviceParameters& /*device*/, const ConvolutionShape& shape) {
     std::vector<Plan> plans;
     for (const Tile& tile : convolution_tiles(shape.type)) {
-        // In the gradient of the weight, tiles of several taps need too many registers for more columns.
-        if (shape.pass == ConvolutionPass::weight_gradient && tile.columns > 64 && shape.taps > 1 &&
-            shape.channels % tile.columns != 0)
+        // In the gradient of the weight, tiles of several taps need too many registers for more columns, and
+        // 64 x 128 with more parts is faster than 128 x 128, as measured on an H200.
+        if (shape.pass == ConvolutionPass::weight_gradient &&
+            ((tile.columns > 64 && shape.taps > 1 && shape.channels % tile.columns != 0) ||
+             tile.rows * tile.columns > 64 * 128))
             continue;
-        add_plans(plans, tile, shape.k, std::max(shape.groups, shape.images), may_split(shape));
+        add_plans(plans, tile, shape.type, matrices_of(shape), std::max(shape.groups, shape.images),
+                  may_split(shape));
     }
     return plans;
 }
@@ -147,7 +155,8 @@ std::vector<Plan> possible_plans(const DeviceParameters& /*device*/, const Convo
 std::vector<Plan> possible_unit_plans(const DeviceParameters& device, const ConvolutionShape& shape) {
     std::vector<Plan> plans;
     for (const Tile& tile : unit_convolution_tiles(device, shape.type))
-        add_plans(plans, tile, shape.k, std::max(shape.groups, shape.images), may_split(shape));
+        add_plans(plans, tile, shape.type, matrices_of(shape), std::max(shape.groups, shape.images),
+                  may_split(shape));
     return plans;
 }
 

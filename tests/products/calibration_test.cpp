@@ -27,7 +27,7 @@ TEST_F(CalibratedDevice, StoredRatesAreUsedUnlessCalibrationIsOff) {
     DeviceParameters stored = usual();
     stored.float32_rate = 1.25e11;
     stored.launch_seconds = 3e-6;
-    runtime::TuningStore(device->info(), folder.path()).keep("calibration 1", rates_text(stored));
+    runtime::TuningStore(device->info(), folder.path()).keep("calibration 2", rates_text(stored));
     environment.set("REKINDLE_CALIBRATE", "1");
     const DeviceParameters found = calibrated_parameters(*device, log.callback());
     EXPECT_DOUBLE_EQ(found.float32_rate, 1.25e11);

@@ -17,9 +17,10 @@ namespace rekindle::products {
 /// warning, if measuring fails, gives implausible values, or cannot be stored.
 DeviceParameters calibrated_parameters(runtime::Device& device, const runtime::LogCallback& log);
 
-/// Runs products and copies, and fits the rates to their times. Opens the device once more for that time, so
-/// that the memory, the statistics and the profiler of others are left alone. Throws runtime::Error if the
-/// device cannot run them, or if the rates are implausible.
+/// Runs products and small launches, and scales the rates by their times; the memory's bandwidth keeps its
+/// default. Opens the device once more for that time, so that the memory, the statistics and the profiler of
+/// others are left alone. Throws runtime::Error if the device cannot run them, or if the rates are
+/// implausible.
 DeviceParameters measure_rates(const runtime::DeviceInfo& device, const DeviceParameters& start);
 
 /// Why measured rates cannot be right: one is outside of its range, or estimates with them are far from the
