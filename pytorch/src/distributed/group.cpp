@@ -24,8 +24,6 @@ namespace rvk::distributed {
 namespace {
 
 constexpr std::size_t most_unfinished = 64;
-/// Tensors of unfinished calls occupy memory that nothing else can use. About 10 ms of copies over PCIe 4.
-constexpr std::size_t most_unfinished_bytes = std::size_t{256} << 20;
 
 /// The names that profiles show, in the order of the enumeration.
 constexpr std::string_view prefix = "rvk:";
@@ -50,14 +48,6 @@ std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     for (const at::Tensor& tensor : tensors)
         result.push_back(tensor.contiguous().view(-1));
     return result;
-}
-
-std::size_t bytes_of(const Call& call) {
-    std::size_t bytes = 0;
-    for (const std::vector<at::Tensor>* const tensors : {&call.outputs, &call.inputs})
-        for (const at::Tensor& tensor : *tensors)
-            bytes += tensor.nbytes();
-    return bytes;
 }
 
 /// Whether the transport runs the call as one operation.
@@ -126,26 +116,18 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     call.outputs = aliases(call.outputs);
     call.inputs = aliases(call.inputs);
     const c10::Device device(c10::kPrivateUse1, call.device);
-    const std::size_t bytes = bytes_of(call);
     Job job{std::move(call), c10::make_intrusive<PromisedWork>(std::move(tensors), device, -1),
-            current_stream(device.index()).record(), bytes};
+            current_stream(device.index()).record()};
     const c10::intrusive_ptr<c10d::Work> work = job.work;
     const WithoutPythonLock unlocked;
     std::unique_lock lock(mutex_);
-    finished_.wait(lock, [&] { return has_room_for(job) || closed_; });
+    finished_.wait(lock, [this] { return jobs_.size() < most_unfinished || closed_; });
     if (closed_)
         C10_THROW_ERROR(DistBackendError, "The process group has been destroyed.");
     start_thread();
-    unfinished_bytes_ += job.bytes;
     jobs_.push_back(std::move(job));
     added_.notify_one();
     return work;
-}
-
-/// Whether another call may be queued. The caller holds the mutex.
-bool Group::has_room_for(const Job& job) const {
-    return jobs_.empty() ||
-           (jobs_.size() < most_unfinished && unfinished_bytes_ + job.bytes <= most_unfinished_bytes);
 }
 
 /// The caller holds the mutex.
@@ -184,7 +166,6 @@ void Group::remove_job() {
     std::optional<Job> finished; // releases its tensors after the lock
     const std::scoped_lock lock(mutex_);
     finished = std::move(jobs_.front());
-    unfinished_bytes_ -= finished->bytes;
     jobs_.pop_front();
     finished_.notify_all();
 }

@@ -25,8 +25,8 @@ Collective collective_of(std::string_view name);
 
 /// start() queues an operation and returns at once. The operation runs after the work that is on the caller's
 /// current stream at that moment. Work that waits for the operation is held back on the host until the thread
-/// has queued the operation's last copy. So the host can run ahead, by up to 64 collectives and 256 MiB of
-/// tensors. After a failure, all calls fail with the same sentence. Thread-safe.
+/// has queued the operation's last copy. So the host can run up to 64 collectives ahead. After a failure, all
+/// calls fail with the same sentence. Thread-safe.
 class Group : public torch::CustomClassHolder {
   public:
     /// number: identifies the group in calls of Python code (python_calls.h). ranks: the global rank of each
@@ -49,10 +49,8 @@ class Group : public torch::CustomClassHolder {
         Call call;
         c10::intrusive_ptr<PromisedWork> work;
         runtime::Event ready;
-        std::size_t bytes = 0; ///< of its tensors
     };
 
-    bool has_room_for(const Job& job) const;
     void start_thread();
     void run_jobs();
     const Job* next_job();
@@ -77,7 +75,6 @@ class Group : public torch::CustomClassHolder {
     mutable std::mutex mutex_;
     std::condition_variable added_, finished_;
     std::deque<Job> jobs_; ///< the first one may be running
-    std::size_t unfinished_bytes_ = 0;
     bool started_ = false, closed_ = false, ended_ = false;
     std::optional<std::string> failure_;
 };
