@@ -17,15 +17,17 @@ apt_of() {
         -o APT::Sandbox::User= -o Debug::NoLocking=1 "$@"
 }
 
-# private_apt FOLDER deb|deb-src SUITE: prepares FOLDER for apt_of, with the package list of this suite.
+# private_apt FOLDER deb|deb-src SUITE…: prepares FOLDER for apt_of, with the package lists of these suites.
 private_apt() {
-    local folder=$1 type=$2 suite=$3 archive
+    local folder=$1 type=$2 archive suite
+    shift 2
     archive=$(archive_of_system)
-    [[ -n $archive ]] || fail "No Debian archive is configured on this machine, so packages of $suite cannot be fetched."
+    [[ -n $archive ]] || fail "No Debian archive is configured on this machine, so packages of $1 cannot be fetched."
     mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
-    printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-        "$type" "$archive" "$suite" >"$folder/sources.list"
-    apt_of "$folder" update || fail "apt-get could not fetch the package list of $suite; its message is above."
+    for suite in "$@"; do
+        printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$type" "$archive" "$suite"
+    done >"$folder/sources.list"
+    apt_of "$folder" update || fail "apt-get could not fetch the package list of $1; its message is above."
 }
 
 # remove_private_apt FOLDER: removes what private_apt made there.

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Checks the results of the ISA audit and writes its table.
 
-usage: isa_table.py FOLDER MESA_VERSION PAGE ROWS FAMILY...
+usage: isa_table.py FOLDER PAGE ROWS FAMILY=MESA_VERSION...
 
-FOLDER holds kernels.tsv (`rekindle_kernel_tool list`) and for each family FAMILY.tsv (`rekindle_kernel_tool audit`). Writes the summary PAGE (Markdown), which begins with what is wrong, and ROWS (tab-separated, a
-row for each kernel and case), and prints what is wrong.
+FOLDER holds kernels.tsv (`rekindle_kernel_tool list`) and for each family FAMILY.tsv (`rekindle_kernel_tool audit`) and
+FAMILY.shares.tsv (isa_model.py). Writes the summary PAGE (Markdown), which begins with what is wrong, and ROWS
+(tab-separated, a row for each kernel and case), and prints what is wrong.
 Status 1 when a pipeline spills, uses scratch or more shared memory than allowed, a list is empty or a count differs
 from the list's.
 """
 import csv
 import pathlib
 import sys
+
+from isa_pipelines import MODEL_FAMILIES, PIPELINES
 
 GPU_NAMES = {
     "polaris10": "RX 480, 580",
@@ -24,16 +27,24 @@ GPU_NAMES = {
 }
 # Matrix units of these shapes, and with elements in quads, exist only in other vendors' GPUs. Mesa 25.0 has none for bfloat16.
 NOT_ON_AMD = {"matrix_8x16x16", "matrix_8x8x16", "matrix_8x8x8", "matrix_quads", "bfloat16_units"}
+SHARE_COLUMNS = ("lanes", "share", "around", "limit")
+CELL_COLUMNS = ("vgprs", "sgprs", "subgroups_per_simd", "latency_cycles", *SHARE_COLUMNS)
 MUST_BE_ZERO = ("spilled_vgprs", "spilled_sgprs", "scratch_bytes")
 
 
-def read_rows(file):
+def read_table(file):
     with open(file, newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return {
-        (row["kernel"], row["case"]): {k: int(v) for k, v in row.items() if k not in ("kernel", "case")}
-        for row in rows
-    }
+    return {(row["kernel"], row["case"]): {k: v for k, v in row.items() if k not in ("kernel", "case")} for row in rows}
+
+
+def read_rows(folder, family):
+    """What the driver reports, as numbers, and what the model computes, as text."""
+    shares = read_table(folder / f"{family}.shares.tsv")
+    rows = {key: {k: int(v) for k, v in row.items()} for key, row in read_table(folder / f"{family}.tsv").items()}
+    for key, row in rows.items():
+        row.update({column: shares.get(key, {}).get(column) for column in SHARE_COLUMNS})
+    return rows
 
 
 def problems_of(family, rows, registered):
@@ -45,19 +56,21 @@ def problems_of(family, rows, registered):
         for column in MUST_BE_ZERO:
             if row[column]:
                 yield f"{family}: {kernel} ({case}): {column} {row[column]}"
+        if not row["share"]:
+            yield f"{family}: {kernel} ({case}): the model has no row for it"
         _, allowed, _ = registered.get((kernel, case), ("", 0, set()))
         if row["lds_bytes"] > allowed:
             yield f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; {allowed} are allowed"
 
 
 def summary(families, audited, total):
-    yield "| family | GPUs | pipelines | lack a feature | spilled VGPRs | spilled SGPRs | scratch | most VGPRs | most LDS |"
-    yield "|---|---|---|---|---|---|---|---|---|"
-    for family in families:
+    yield "| family | GPUs | Mesa | pipelines | lack a feature | spilled VGPRs | spilled SGPRs | scratch | most VGPRs | most LDS |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for family, version in families.items():
         rows = audited[family].values()
         sums = [sum(row[column] for row in rows) for column in MUST_BE_ZERO]
         yield (
-            f"| {family} | {GPU_NAMES.get(family, '')} | {len(rows)} | {total - len(rows)} | {sums[0]} | {sums[1]} | {sums[2]} B "
+            f"| {family} | {GPU_NAMES.get(family, '')} | {version} | {len(rows)} | {total - len(rows)} | {sums[0]} | {sums[1]} | {sums[2]} B "
             f"| {max((row['vgprs'] for row in rows), default=0)} | {max((row['lds_bytes'] for row in rows), default=0):,} B |"
         )
 
@@ -70,7 +83,7 @@ def rows_of(registered, families, audited):
         lds = max((row["lds_bytes"] for row in found if row), default=0)
         code = max((row["code_bytes"] for row in found if row), default=0)
         cells = [
-            f"{row['vgprs']} {row['sgprs']} {row['subgroups_per_simd']} {row['latency_cycles']}" if row else "-"
+            " ".join(str(row[column]) for column in CELL_COLUMNS) if row else "-"
             for row in found
         ]
         yield "\t".join([name, kernel, case, str(lds), str(code), *cells])
@@ -82,13 +95,29 @@ def verdict(problems):
     return ["", "The audit fails:", ""] + [f"* {problem}" for problem in problems]
 
 
-def page(registered, families, audited, version, problems, rows_file):
+def model_cell(row):
+    if not row:
+        return "-"
+    if row["limit"] == "-":
+        return f"no loop of products; {row['lanes']} × {row['subgroups_per_simd']}"
+    return f"**{row['share']}** {row['around']} {row['limit']}, {row['lanes']} × {row['subgroups_per_simd']}"
+
+
+def model_table(audited):
+    families = [family for family in MODEL_FAMILIES if family in audited]
+    yield "| pipeline | " + " | ".join(families) + " |"
+    yield "|---|" + "---|" * len(families)
+    for kernel, case in PIPELINES:
+        cells = [model_cell(audited[family].get((kernel, case))) for family in families]
+        yield f"| {kernel} ({case}) | " + " | ".join(cells) + " |"
+
+
+def page(registered, families, audited, problems, rows_file):
     yield "# Machine code of the kernels"
     yield ""
     yield (
-        f"Made by `./scripts/isa-audit` with RADV of Mesa {version}, which compiles for GPUs that are not present\n"
-        "(`RADV_FORCE_FAMILY`): every kernel with every set of specialization constants that the host can select, for each\n"
-        "family of AMD GPUs."
+        "Made by `./scripts/isa-audit` with Mesa's RADV, which compiles for GPUs that are not present (`RADV_FORCE_FAMILY`): every\n"
+        "kernel with every set of specialization constants that the host can select, for each family of AMD GPUs."
     )
     yield from verdict(problems)
     yield ""
@@ -96,17 +125,34 @@ def page(registered, families, audited, version, problems, rows_file):
     yield ""
     yield (
         f"[{rows_file}]({rows_file}) has a row for each kernel and case. Its columns after the most bytes of shared memory (LDS)\n"
-        "and code on any family are, for each family, VGPRs, SGPRs, subgroups that fit on a SIMD at the same time, and the\n"
-        "compiler's estimate of the latency of one pass in cycles. -: the family lacks a feature that the kernel needs\n"
-        "([reference/kernels.md](reference/kernels.md))."
+        "and code on any family are, for each family, VGPRs, SGPRs, subgroups that fit on a SIMD at the same time, the compiler's\n"
+        "estimate of the latency of one pass in cycles, lanes of a subgroup, and the model's share, share with what surrounds the\n"
+        "loop, and limit (below). -: the family lacks a feature that the kernel needs ([reference/kernels.md](reference/kernels.md)),\n"
+        "or, in the last three, no loop multiplies."
     )
+    yield ""
+    yield "## How fast they can be at most"
+    yield ""
+    yield (
+        "scripts/lib/isa_model.py computes from the machine code, for the innermost loop with the most multiplications, the **share** of\n"
+        "the card's rate that it can reach at most: the cycles that its multiplications need, divided by the cycles that all its\n"
+        "instructions need on the busiest unit. The second number is the share of the outermost loop around it. Inner loops count as\n"
+        "often as they run where their bounds are constants, otherwise once. Then follow the busiest unit (alu: vector instructions;\n"
+        "lds: shared memory; transcendental) and the lanes of a subgroup × the subgroups that fit on a SIMD (occupancy). The rates and\n"
+        "their sources are in scripts/lib/isa_rates.py. Latency, caches, global memory, bank conflicts and clocks are not part of the\n"
+        "model: it is an upper bound that finds what cannot be fast, and no measurement. `./scripts/isa-audit --only PATTERN --family\n"
+        "navi31` prints the shares of some pipelines, with the operations of their loops."
+    )
+    yield ""
+    yield from model_table(audited)
 
 
-def main(folder, version, page_file, rows_file, *families):
+def main(folder, page_file, rows_file, *families):
     folder, page_file, rows_file = map(pathlib.Path, (folder, page_file, rows_file))
+    families = dict(family.split("=") for family in families)
     lines = [line.split("\t") for line in (folder / "kernels.tsv").read_text().splitlines()]
     registered = {(kernel, case): (name, int(shared), set(needs.split(", "))) for name, kernel, case, shared, needs in lines}
-    audited = {family: read_rows(folder / f"{family}.tsv") for family in families}
+    audited = {family: read_rows(folder, family) for family in families}
     problems = [p for family in families for p in problems_of(family, audited[family], registered)]
     if not registered:
         problems.append("the list of kernels is empty")
@@ -115,7 +161,7 @@ def main(folder, version, page_file, rows_file, *families):
         if (kernel, case) not in everywhere and not needs & NOT_ON_AMD:
             problems.append(f"{kernel} ({case}): not audited for any family")
     relative = rows_file.relative_to(page_file.parent)
-    page_file.write_text("\n".join(page(registered, families, audited, version, problems, relative)) + "\n")
+    page_file.write_text("\n".join(page(registered, families, audited, problems, relative)) + "\n")
     rows_file.write_text("\n".join(rows_of(registered, families, audited)) + "\n")
     for problem in problems:
         print(f"FAILED: {problem}")

@@ -3,6 +3,7 @@
 # Sourced after common.sh, packages.sh and debian.sh.
 
 readonly MESA_FOLDER=$REPOSITORY/build/tools/mesa
+readonly NEWEST_MESA_CACHE=$REPOSITORY/build/tools/mesa-trixie
 readonly MESA_SYSTEM_FOLDER=/usr/lib/x86_64-linux-gnu
 # Values of RADV_FORCE_FAMILY for RADV's null hardware.
 readonly MESA_SYSTEM_FAMILIES=(navi10 navi21)
@@ -48,19 +49,57 @@ recent_mesa() {
     [[ ${RECENT_MESA_VERSION%%.*} -ge 25 ]] || fail "bookworm-backports has Mesa $RECENT_MESA_VERSION, older than 25."
 }
 
+# fetch_newest_mesa: unpacks the Vulkan drivers of trixie-backports, with every library that they need down to the C library,
+# into NEWEST_MESA_CACHE. with_driver starts programs with them.
+fetch_newest_mesa() {
+    local part=$NEWEST_MESA_CACHE.part package
+    say 'Fetching Mesa from trixie-backports, with its libraries (61 MB; 310 MB of disk), into build/tools/mesa-trixie; nothing is installed.'
+    rm -rf -- "$part"
+    mkdir -p "$part/root"
+    private_apt "$part" deb trixie trixie-backports
+    apt_of "$part" -y --no-install-recommends --download-only -t trixie-backports install mesa-vulkan-drivers ||
+        fail 'apt-get could not fetch Mesa from trixie-backports; its message is above.'
+    for package in "$part"/cache/archives/*.deb; do
+        dpkg-deb -x "$package" "$part/root"
+    done
+    upstream_version "$(dpkg-deb -f "$part"/cache/archives/mesa-vulkan-drivers_*.deb Version)" >"$part/version"
+    remove_private_apt "$part"
+    rm -rf -- "$NEWEST_MESA_CACHE"
+    mv -- "$part" "$NEWEST_MESA_CACHE"
+}
+
+# newest_mesa: sets NEWEST_MESA_FOLDER and NEWEST_MESA_VERSION: what Debian 12 can fetch from Debian 13, whose compiler knows
+# more families; elsewhere the same as recent_mesa.
+newest_mesa() {
+    recent_mesa || return 1
+    NEWEST_MESA_FOLDER=$RECENT_MESA_FOLDER NEWEST_MESA_VERSION=$RECENT_MESA_VERSION
+    [[ $(distribution) == 'debian 12' ]] || return 0
+    [[ -s $NEWEST_MESA_CACHE/version ]] || fetch_newest_mesa
+    NEWEST_MESA_VERSION=$(<"$NEWEST_MESA_CACHE/version")
+    NEWEST_MESA_FOLDER=$NEWEST_MESA_CACHE/root$MESA_SYSTEM_FOLDER
+}
+
 # with_driver FOLDER DRIVER COMMAND…: runs the command with FOLDER/libvulkan_DRIVER.so (lvp, radeon) as the only Vulkan
-# driver and without Mesa's shader cache.
+# driver and without Mesa's shader cache. COMMAND is the path of a program: where FOLDER has its own C library, that library's
+# loader starts it.
 with_driver() {
-    local folder=$1 driver=$2 icd status=0
+    local folder=$1 driver=$2 icd status=0 loader=()
     shift 2
+    if [[ $folder != "$MESA_SYSTEM_FOLDER" && -x $folder/ld-linux-x86-64.so.2 ]]; then
+        loader=("$folder/ld-linux-x86-64.so.2" --library-path "$folder")
+    else
+        local -x LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    fi
     icd=$(mktemp --suffix=.json)
     printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "%s"}}\n' \
         "$folder/libvulkan_$driver.so" >"$icd"
-    LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} VK_ICD_FILENAMES=$icd VK_DRIVER_FILES=$icd \
-        MESA_SHADER_CACHE_DISABLE=true "$@" || status=$?
+    VK_ICD_FILENAMES=$icd VK_DRIVER_FILES=$icd MESA_SHADER_CACHE_DISABLE=true "${loader[@]}" "$@" || status=$?
     rm -f -- "$icd"
     return "$status"
 }
 
 # with_null_gpu FOLDER FAMILY COMMAND…: the same with RADV for a GPU that is not present.
-with_null_gpu() { with_driver "$1" radeon env RADV_FORCE_FAMILY="$2" "${@:3}"; }
+with_null_gpu() {
+    local -x RADV_FORCE_FAMILY=$2
+    with_driver "$1" radeon "${@:3}"
+}

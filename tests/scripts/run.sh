@@ -121,13 +121,21 @@ isa_table() {
             printf 'kernel\t%s\t24\t128\t%s\t0\t%s\t1024\t960\t32\t360\n' "$case" "$spilled" "$scratch"
         done
     } >"$folder/isa/navi10.tsv"
+    {
+        printf 'kernel\tcase\tlanes\tshare\taround\tlimit\toperations\n'
+        for case in "$@"; do
+            [[ $case == "${NO_SHARE:-}" ]] || printf 'kernel\t%s\t64\t0.83\t0.50\talu\t512 v_fmac_f32\n' "$case"
+        done
+    } >"$folder/isa/navi10.shares.tsv"
     status=0
-    python3 "$repository/scripts/lib/isa_table.py" "$folder/isa" 25.0 "$folder/isa/isa.md" "$folder/isa/isa.tsv" navi10 \
+    python3 "$repository/scripts/lib/isa_table.py" "$folder/isa" "$folder/isa/isa.md" "$folder/isa/isa.tsv" navi10=25.0 \
         >"$folder/output" 2>&1 || status=$?
 }
 isa_table 0 0 a b
 check 'ISA audit, nothing wrong: status' "$status" 0
-check 'ISA audit, nothing wrong: a row in the table' "$(grep -c $'^family\tkernel\ta\t1024\t960\t24 128 32 360$' "$folder/isa/isa.tsv")" 1
+check 'ISA audit, nothing wrong: a row in the table' "$(grep -c $'^family\tkernel\ta\t1024\t960\t24 128 32 360 64 0.83 0.50 alu$' "$folder/isa/isa.tsv")" 1
+NO_SHARE=b isa_table 0 0 a b
+check 'ISA audit, a pipeline that the model misses: status' "$status $(says 'navi10: kernel (b): the model has no row')" '1 1'
 isa_table 3 0 a b
 check 'ISA audit, a spill: status' "$status" 1
 check 'ISA audit, a spill: is named' "$(says 'navi10: kernel (a): spilled_vgprs 3')" 1
@@ -142,6 +150,10 @@ NEEDS='float64, matrix_quads' isa_table 0 0 a
 check 'ISA audit, a case that no AMD GPU can run: status' "$status" 0
 isa_table 0 0
 check 'ISA audit, an empty list: status' "$status $(says 'no pipeline was audited')" '1 1'
+
+status=0
+python3 "$repository/tests/scripts/isa_model_test.py" >"$folder/output" 2>&1 || status=$?
+check 'the model of AMD GPUs: loops counted by hand' "$status" 0
 
 status=0
 python3 "$repository/tests/scripts/plurals.py" "$repository" >"$folder/output" 2>&1 || status=$?

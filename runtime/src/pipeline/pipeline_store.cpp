@@ -226,6 +226,7 @@ std::vector<PipelineStatistic> PipelineStore::statistics(const Pipeline& pipelin
                   "vkGetPipelineExecutablePropertiesKHR");
     std::vector<PipelineStatistic> result;
     for (std::uint32_t i = 0; i < count; ++i) {
+        result.push_back({executables[i].name, "subgroupSize", executables[i].subgroupSize});
         auto which = structure<VkPipelineExecutableInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR);
         which.pipeline = pipeline.handle;
         which.executableIndex = i;

@@ -36,15 +36,18 @@ void write_header(std::ostream& out) {
     out << '\n';
 }
 
+std::uint64_t value_of(std::string_view statistic, std::span<const runtime::PipelineStatistic> statistics) {
+    const auto found = std::ranges::find(statistics, statistic, &runtime::PipelineStatistic::name);
+    if (found == statistics.end())
+        throw std::runtime_error("the driver reports no '" + std::string(statistic) + "'");
+    return found->value;
+}
+
 void write_row(std::ostream& out, const kernels::Kernel& kernel, const kernels::AuditCase& one,
                std::span<const runtime::PipelineStatistic> statistics) {
     std::string row = std::string(kernel.name) + '\t' + std::string(one.name);
-    for (const Column& column : columns) {
-        const auto found = std::ranges::find(statistics, column.statistic, &runtime::PipelineStatistic::name);
-        if (found == statistics.end())
-            throw std::runtime_error("the driver reports no '" + std::string(column.statistic) + "'");
-        row += '\t' + std::to_string(found->value);
-    }
+    for (const Column& column : columns)
+        row += '\t' + std::to_string(value_of(column.statistic, statistics));
     out << row << '\n';
 }
 

@@ -1,12 +1,13 @@
-/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | compile | list | docs | modules FOLDER |
+/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [PATTERN] | compile | list | docs | modules FOLDER |
 ///        specialized FOLDER
 ///
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each one that the
 /// driver rejects, and "N pipelines, M failed, K not for this device (it lacks …)". Status 1: one failed, or
 /// none was created.
-/// audit   does the same and prints what the driver reports about the machine code, one line of tab-separated
-/// columns for each; the count is the last line on standard error. Status 1 also if the driver omits a
-/// column.
+/// audit   does the same for the pipelines whose "kernel (case)" the regular expression PATTERN finds, and
+/// prints what the driver reports about the machine code, one line of tab-separated columns for each. On
+/// standard error, a line "compiled", kernel, case and lanes of a subgroup, separated by tabs, follows what
+/// the driver prints about each; the count is the last line. Status 1 also if the driver omits a column.
 /// compile compiles the pipelines that a log on standard input names (compile_times.h) and prints how long
 /// each takes. list    prints every kernel and audit case, one line each: module, kernel, case, the bytes of
 /// shared memory that it may use, and the features that it needs, separated by tabs. docs    prints
@@ -29,6 +30,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -54,15 +56,19 @@ std::shared_ptr<runtime::Device> open_without_running(bool statistics) {
     return runtime::Device::open(devices.front(), options);
 }
 
-/// Calls make(kernel, audit case) for each one of the family ("": of all families) whose features the device
-/// has.
-Counts for_each_pipeline(const runtime::Device& device, std::string_view family,
+std::string title(const kernels::Kernel& kernel, const kernels::AuditCase& one) {
+    return std::string(kernel.name) + " (" + std::string(one.name) + ")";
+}
+
+/// Calls make(kernel, audit case) for each selected one whose features the device has.
+Counts for_each_pipeline(const runtime::Device& device,
+                         const std::function<bool(const kernels::Kernel&, const kernels::AuditCase&)>& selects,
                          const std::function<void(const kernels::Kernel&, const kernels::AuditCase&)>& make) {
     Counts counts;
     for (const kernels::Kernel& kernel : kernels::all()) {
-        if (!family.empty() && kernel.family != family)
-            continue;
         for (const kernels::AuditCase& one : kernel.audit) {
+            if (!selects(kernel, one))
+                continue;
             const kernels::Features missing = (kernel.needs | one.needs).without(device.usable_features());
             if (!missing.empty()) {
                 ++counts.not_for_device;
@@ -76,7 +82,7 @@ Counts for_each_pipeline(const runtime::Device& device, std::string_view family,
                 ++counts.made;
             } catch (const std::exception& e) {
                 ++counts.failed;
-                std::cerr << "FAILED: " << kernel.name << " (" << one.name << "): " << e.what() << '\n';
+                std::cerr << "FAILED: " << title(kernel, one) << ": " << e.what() << '\n';
             }
         }
     }
@@ -100,20 +106,28 @@ int status_of(const Counts& counts) {
 
 int matrix(std::string_view family) {
     const auto device = open_without_running(false);
-    const Counts counts = for_each_pipeline(*device, family, [&](const auto& kernel, const auto& one) {
-        device->prepare(kernel, one.constants);
-    });
+    const Counts counts = for_each_pipeline(
+        *device,
+        [&](const auto& kernel, const auto&) { return family.empty() || kernel.family == family; },
+        [&](const auto& kernel, const auto& one) { device->prepare(kernel, one.constants); });
     std::cout << device->info().name << ", " << device->info().driver_info << ": ";
     print(counts, std::cout);
     return status_of(counts);
 }
 
-int audit(std::string_view family) {
+int audit(std::string_view pattern) {
     const auto device = open_without_running(true);
     write_header(std::cout);
-    const Counts counts = for_each_pipeline(*device, family, [&](const auto& kernel, const auto& one) {
-        write_row(std::cout, kernel, one, device->pipeline_statistics(kernel, one.constants));
-    });
+    const std::regex expression{std::string(pattern)};
+    const Counts counts = for_each_pipeline(
+        *device,
+        [&](const auto& kernel, const auto& one) { return std::regex_search(title(kernel, one), expression); },
+        [&](const auto& kernel, const auto& one) {
+            const auto statistics = device->pipeline_statistics(kernel, one.constants);
+            std::cerr << "compiled\t" << kernel.name << '\t' << one.name << '\t'
+                      << value_of("subgroupSize", statistics) << std::endl;
+            write_row(std::cout, kernel, one, statistics);
+        });
     print(counts, std::cerr);
     return status_of(counts);
 }
@@ -187,7 +201,7 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << e.what() << '\n';
         return 1;
     }
-    std::cerr << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | compile | list | docs | "
+    std::cerr << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [PATTERN] | compile | list | docs | "
                  "modules FOLDER | specialized FOLDER\n";
     return 2;
 }
