@@ -1,8 +1,12 @@
 """The devices: how many there are, which one is current, and their names and properties."""
 
 import dataclasses
+import threading
 
 import torch
+
+#: Set once set_device() has been called.
+_CHOSEN = threading.Event()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +54,8 @@ def is_available():
 
 
 def is_initialized():
-    """Whether a device is open in this process."""
-    return torch.ops.rvk.is_initialized()
+    """Whether a device is open in this process, or set_device() has chosen one: a DeviceMesh chooses one itself otherwise."""
+    return _CHOSEN.is_set() or torch.ops.rvk.is_initialized()
 
 
 def init():
@@ -88,6 +92,7 @@ def set_device(device):
     index = index_of(device)
     if index >= 0:
         torch.accelerator.set_device_index(index)
+        _CHOSEN.set()
 
 
 def exchange_device(device):

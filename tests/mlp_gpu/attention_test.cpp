@@ -31,7 +31,7 @@ std::string text(const AttentionCase& attention) {
 TEST_F(Attention, MatchesSumsInDouble) {
     const bool is_cpu =
         device->info().type == runtime::DeviceType::cpu; // a case takes five seconds to compile
-    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
+    for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
         double largest = 0;
         for (const AttentionCase& attention : attention_cases(type, false, is_cpu)) {
             const AttentionErrors errors =
@@ -45,7 +45,7 @@ TEST_F(Attention, MatchesSumsInDouble) {
 }
 
 TEST_F(Attention, MatchesWithAMaskOfQueriesAndKeys) {
-    const std::vector<AttentionCase> cases = attention_cases(NumberType::float32, false);
+    const std::vector<AttentionCase> cases = attention_cases(ElementType::float32, false);
     const auto attention = std::ranges::find(cases, true, &AttentionCase::causal);
     ASSERT_NE(attention, cases.end());
     const AttentionErrors errors =
@@ -60,7 +60,7 @@ TEST_F(Attention, MatchesWithAMaskOfQueriesAndKeys) {
 }
 
 TEST_F(Attention, MatchesOnMatrixUnits) {
-    for (const NumberType type : {NumberType::float16, NumberType::bfloat16}) {
+    for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
         if (!unit_attention(*device, type, 64)) {
             EXPECT_THROW(run({type, true, 1, 1, 16, 16, 16, 16}), runtime::Unsupported);
             continue;
@@ -77,7 +77,7 @@ TEST_F(Attention, MatchesOnMatrixUnits) {
 /// Returns the errors after `change` has altered the results of a passing case.
 class WrongAttention : public Attention {
   protected:
-    AttentionCase attention = attention_cases(NumberType::float32, false)[1];
+    AttentionCase attention = attention_cases(ElementType::float32, false)[1];
     AttentionOperands operands{attention};
     AttentionResults right = run(attention);
 

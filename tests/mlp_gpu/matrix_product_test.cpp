@@ -1,18 +1,24 @@
 #include "../runtime/fixture.h"
 #include "verify/products.h"
 
-#include <rekindle/mlp/matrix_product.h>
+#include <rekindle/kernels/ceil_div.h>
+#include <rekindle/products/multiply.h>
+#include <rekindle/products/planner.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iostream>
 
 namespace rekindle::mlp::verify {
 namespace {
 
 using runtime::MemoryKind;
+
+using products::Plan;
+using products::Tile;
 
 class MatrixProduct : public runtime::test::DeviceTest {
   protected:
@@ -31,61 +37,79 @@ class MatrixProduct : public runtime::test::DeviceTest {
         stream->download(std::as_writable_bytes(std::span(values)), from.pointer());
         return values;
     }
+    /// C = A * B in float32, without gaps.
+    void multiply(const runtime::Buffer& a, const runtime::Buffer& b, const runtime::Buffer& c,
+                  std::int64_t m, std::int64_t n, std::int64_t k, const Plan& plan) {
+        const products::Product product{.dtype = products::dtype_of(ElementType::float32),
+                                        .result_dtype = products::dtype_of(ElementType::float32),
+                                        .element_bytes = 4,
+                                        .a = {a.pointer().address, m, k, k, 1, 0},
+                                        .b = {b.pointer().address, k, n, n, 1, 0},
+                                        .c = {c.pointer().address, m, n, n, 1, 0},
+                                        .alpha = std::bit_cast<std::uint32_t>(1.0f)};
+        products::queue_product(*device, *stream, product, plan,
+                                {runtime::reads(a), runtime::reads(b), runtime::writes(c), {}});
+    }
+    static const Tile& tile_32() {
+        static const Tile tile = products::product_tiles(ElementType::float32).front();
+        return tile;
+    }
 };
 
 std::string text(const ProductCase& product) {
-    return std::string(name(product.type)) + " " + std::to_string(product.m) + " x " +
+    return std::string(products::name(product.type)) + " " + std::to_string(product.m) + " x " +
            std::to_string(product.n) + " x " + std::to_string(product.k) + ", padding " +
-           std::to_string(product.padding) + ", tile " + std::to_string(static_cast<int>(product.tile));
+           std::to_string(product.padding) + ", " + product.plan().name();
 }
 
 TEST_F(MatrixProduct, MatchesSumsInDoubleInEveryTile) {
-    for (const MatrixTile tile : {MatrixTile::tile_32, MatrixTile::tile_64, MatrixTile::tile_128})
-        for (const ProductCase& product : product_cases(NumberType::float32, false, tile))
+    for (const Tile& tile : products::product_tiles(ElementType::float32))
+        for (const ProductCase& product : product_cases(ElementType::float32, tile))
             EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
 }
 
 TEST_F(MatrixProduct, MatchesSumsInDoubleWith16Bits) {
-    for (const NumberType type : {NumberType::float16, NumberType::bfloat16})
-        for (const ProductCase& product : product_cases(type, false, MatrixTile::tile_32))
+    for (const ElementType type : {ElementType::float16, ElementType::bfloat16})
+        for (const ProductCase& product : product_cases(type, tile_32()))
             EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
 }
 
 TEST_F(MatrixProduct, MatchesOnMatrixUnits) {
-    for (const NumberType type : {NumberType::float16, NumberType::bfloat16}) {
-        if (!has_matrix_units(*device, type)) {
-            EXPECT_THROW(product_on(*device, {type, true, MatrixTile::automatic, 16, 16, 16}),
-                         runtime::Unsupported);
-            continue;
-        }
-        for (const ProductCase& product : product_cases(type, true, MatrixTile::automatic))
-            EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
+    const products::DeviceParameters parameters =
+        products::default_parameters(device->info(), device->usable_features());
+    for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+        const std::vector<Tile> tiles = products::unit_product_tiles(parameters, type);
+        if (tiles.empty())
+            std::cout << "not run: the device has no matrix units for " << products::name(type) << '\n';
+        for (const Tile& tile : tiles)
+            for (const ProductCase& product : product_cases(type, tile))
+                EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
     }
-    EXPECT_FALSE(has_matrix_units(*device, NumberType::float32));
+    EXPECT_FALSE(products::has_matrix_units(parameters, ElementType::float32));
 }
 
 TEST_F(MatrixProduct, WrongElementsAreFound) {
-    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
-        const ProductCase product{type, false, MatrixTile::tile_32, 33, 31, 65, 3, 1};
+    for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+        const ProductCase product{type, tile_32(), 33, 31, 65, 3, 1, 1};
         const HostNumbers right = product_on(*device, product);
         ASSERT_LE(product_error(product, right), 1);
         const std::size_t element = 5 * 34 + 7, gap = 5 * 34 + 32;
         HostNumbers wrong = right;
-        wrong.values[element] *= type == NumberType::float32 ? 1.0001f : 1.03f;
-        EXPECT_GT(product_error(product, wrong), 1) << name(type);
+        wrong.values[element] *= type == ElementType::float32 ? 1.0001f : 1.03f;
+        EXPECT_GT(product_error(product, wrong), 1) << products::name(type);
         wrong = right;
         std::swap(wrong.values[element], wrong.values[element + 1]);
-        EXPECT_GT(product_error(product, wrong), 1) << name(type);
+        EXPECT_GT(product_error(product, wrong), 1) << products::name(type);
         wrong = right;
         wrong.values[element] = NAN;
-        EXPECT_EQ(product_error(product, wrong), INFINITY) << name(type);
+        EXPECT_EQ(product_error(product, wrong), INFINITY) << products::name(type);
         wrong = right;
         wrong.written[element] = false;
-        EXPECT_EQ(product_error(product, wrong), INFINITY) << name(type);
+        EXPECT_EQ(product_error(product, wrong), INFINITY) << products::name(type);
         wrong = right;
         ASSERT_FALSE(wrong.written[gap]);
         wrong.written[gap] = true;
-        EXPECT_EQ(product_error(product, wrong), INFINITY) << name(type);
+        EXPECT_EQ(product_error(product, wrong), INFINITY) << products::name(type);
     }
 }
 
@@ -98,19 +122,18 @@ TEST_F(MatrixProduct, TilesGiveTheSameBits) {
         b[i] = std::cos(static_cast<float>(i));
     const runtime::Buffer on_a = buffer(a), on_b = buffer(b);
     std::vector<std::vector<float>> results;
-    for (const MatrixTile tile :
-         {MatrixTile::tile_32, MatrixTile::tile_64, MatrixTile::tile_128, MatrixTile::automatic}) {
+    for (const Tile& tile : products::product_tiles(ElementType::float32)) {
         const runtime::Buffer c = device->allocator().allocate(m * n * 4, MemoryKind::device, stream.get());
-        matrix_product(*stream, {on_a.pointer(), m, k, k}, {on_b.pointer(), k, n, n}, {c.pointer(), m, n, n},
-                       tile);
+        multiply(on_a, on_b, c, m, n, k, {tile, 1, 64});
         results.push_back(values(c, m * n));
     }
+    ASSERT_EQ(results.size(), 3u);
     for (const std::vector<float>& result : results)
         EXPECT_EQ(result, results.front());
 }
 
 TEST_F(MatrixProduct, SumsLongerThanADriversLoopLimit) {
-    constexpr std::uint32_t m = 2, n = 3, k = 1'100'001; // 68,751 slices of 16, in nine launches
+    constexpr std::uint32_t m = 2, n = 3, k = 1'100'001; // 68,751 slices of 16
     std::vector<float> a(m * k), b(k * n, 1.0f);
     for (std::size_t i = 0; i < a.size(); ++i)
         a[i] = i < k ? 1.0f : static_cast<float>(i % 3) - 1.0f;
@@ -119,20 +142,19 @@ TEST_F(MatrixProduct, SumsLongerThanADriversLoopLimit) {
         second += a[i];
     const runtime::Buffer on_a = buffer(a), on_b = buffer(b);
     const runtime::Buffer c = device->allocator().allocate(m * n * 4, MemoryKind::device, stream.get());
-    matrix_product(*stream, {on_a.pointer(), m, k, k}, {on_b.pointer(), k, n, n}, {c.pointer(), m, n, n},
-                   MatrixTile::tile_32); // larger ones take minutes on a CPU driver
+    // Other tiles take minutes on a CPU driver.
+    const std::int64_t k_part = products::longest_k(tile_32());
+    ASSERT_LT(k_part, k);
+    multiply(on_a, on_b, c, m, n, k, {tile_32(), kernels::ceil_div<std::int64_t>(k, k_part), k_part});
     const std::vector<float> expected{k, k, k, second, second, second};
     EXPECT_EQ(values(c, m * n), expected);
 }
 
-TEST_F(MatrixProduct, EmptyInnerDimensionGivesZerosAndEmptyResultsDoNothing) {
+TEST_F(MatrixProduct, EmptyInnerDimensionGivesZeros) {
     const std::vector<float> before(12, 7.0f);
-    const runtime::Buffer a = buffer({}), c = buffer(before);
-    matrix_product(*stream, {a.pointer(), 3, 0, 0}, {a.pointer(), 0, 4, 4}, {c.pointer(), 3, 4, 4});
+    const runtime::Buffer a = buffer(before), c = buffer(before);
+    multiply(a, a, c, 3, 4, 0, {tile_32(), 1, 16});
     EXPECT_EQ(values(c, 12), std::vector<float>(12, 0.0f));
-    const runtime::Buffer kept = buffer(before);
-    matrix_product(*stream, {a.pointer(), 0, 5, 5}, {kept.pointer(), 5, 0, 4}, {kept.pointer(), 0, 0, 4});
-    EXPECT_EQ(values(kept, 12), before);
 }
 
 TEST_F(MatrixProduct, NanStaysInItsRowsAndColumns) {
@@ -140,26 +162,28 @@ TEST_F(MatrixProduct, NanStaysInItsRowsAndColumns) {
     std::vector<float> a(size * size, 1.0f), b(size * size, 1.0f);
     a[3 * size + 5] = NAN;
     const runtime::Buffer on_a = buffer(a), on_b = buffer(b), c = buffer(b);
-    matrix_product(*stream, {on_a.pointer(), size, size, size}, {on_b.pointer(), size, size, size},
-                   {c.pointer(), size, size, size});
+    multiply(on_a, on_b, c, size, size, size, {tile_32(), 1, 48});
     const std::vector<float> found = values(c, size * size);
     for (std::size_t i = 0; i < found.size(); ++i)
         EXPECT_EQ(std::isnan(found[i]), i / size == 3) << i;
 }
 
-TEST_F(MatrixProduct, RefusesMismatchedSizes) {
-    const runtime::DevicePointer p{256};
-    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 4, 5, 5}, {p, 2, 5, 5}), runtime::Error);
-    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 3, 5, 5}, {p, 2, 4, 4}), runtime::Error);
-    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 2}, {p, 3, 5, 5}, {p, 2, 5, 5}), runtime::Error);
-    constexpr auto half = NumberType::float16;
-    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3, half}, {p, 3, 5, 5, half}, {p, 2, 5, 5}),
-                 runtime::Error);
-    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3, half}, {p, 3, 5, 5}, {p, 2, 5, 5}), runtime::Error);
-    constexpr std::uint32_t long_k = (1u << 17) + 1; // would round between the parts
-    EXPECT_THROW(
-        matrix_product(*stream, {p, 2, long_k, long_k, half}, {p, long_k, 5, 5, half}, {p, 2, 5, 5, half}),
-        runtime::Error);
+TEST_F(MatrixProduct, PlansOfTheDeviceComputeTheProduct) {
+    constexpr std::int64_t m = 40, n = 30, k = 1000;
+    const products::Planner planner = products::Planner::calibrated(*device, log.callback());
+    const products::ProductShape shape{ElementType::float32, m, n, k, 1};
+    const Plan plan = planner.plan(shape);
+    EXPECT_GE(plan.parts * plan.k_part, k);
+    const runtime::Buffer a = buffer(std::vector<float>(m * k, 2.0f)),
+                          b = buffer(std::vector<float>(k * n, 0.5f));
+    const runtime::Buffer c = buffer(std::vector<float>(m * n));
+    multiply(a, b, c, m, n, k, plan);
+    EXPECT_EQ(values(c, m * n), std::vector<float>(m * n, float{k})) << plan.name();
+}
+
+TEST_F(MatrixProduct, RefusesSizesThatKernelsCannotCount) {
+    const runtime::Buffer a = buffer(std::vector<float>(4));
+    EXPECT_THROW(multiply(a, a, a, 1, 1, std::int64_t{1} << 31, {tile_32(), 1, 16}), runtime::Unsupported);
 }
 
 } // namespace

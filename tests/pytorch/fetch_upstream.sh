@@ -19,7 +19,7 @@ archives=("$part"/pytorch_*.orig.tar.xz)
 [[ -f ${archives[0]} ]] || fail 'The source package of PyTorch has no pytorch_*.orig.tar.xz.'
 # From test/: the files at its top level, and the folders that they import from or compare with.
 tar -xf "${archives[0]}" -C "$part" --strip-components=2 --wildcards --no-wildcards-match-slash \
-    '*/test/*.py' '*/test/nn' '*/test/autograd' '*/test/optim' '*/test/expect' ||
+    '*/test/*.py' '*/test/nn' '*/test/autograd' '*/test/optim' '*/test/expect' '*/test/distributed' ||
     fail 'The source package of PyTorch could not be unpacked; the message is above.'
 name=${archives[0]##*/}
 name=${name#pytorch_}

@@ -1,4 +1,5 @@
-"""REKINDLE_AUTOTUNE=1: products whose tiles are chosen by measurement are right, and the choice is remembered."""
+"""REKINDLE_AUTOTUNE=1: products, convolutions and attention whose tiles are chosen by measurement are right, and the choice is
+remembered."""
 
 import json
 import os
@@ -42,40 +43,82 @@ assert (bad @ bad).isnan().all()
 print(json.dumps(worst))
 """
 
+#: Prints the largest errors of convolutions and of attention, forward and backward, relative to the largest result.
+OTHERS = f"""
+import json
+import torch
+from torch.nn import functional
+from support import load_device
+load_device({DEVICE!r})
+torch.manual_seed(2)
+worst = {{"convolution": 0.0, "attention": 0.0}}
+def run(device, kind, *operands):
+    leaves = [one.to(device).requires_grad_() for one in operands]
+    if kind == "convolution":
+        result = functional.conv2d(*leaves, padding=1)
+    else:
+        result = functional.scaled_dot_product_attention(*leaves)
+    result.backward(torch.ones_like(result) * 0.5)
+    return [result.detach(), *(leaf.grad for leaf in leaves)]
+for kind, shapes in (("convolution", ((2, 20, 17, 15), (40, 20, 3, 3))), ("attention", ((1, 2, 40, 24),) * 3)):
+    operands = [torch.randn(*shape) for shape in shapes]
+    expected = run("cpu", kind, *(one.double() for one in operands))
+    for _ in range(2):
+        for found, right in zip(run({DEVICE!r}, kind, *operands), expected):
+            error = ((found.cpu().double() - right).abs().max() / right.abs().max()).item()
+            worst[kind] = max(worst[kind], error)
+print(json.dumps(worst))
+"""
+
 
 class ProductTuning(unittest.TestCase):
-    def run_script(self, folder: str, **variables: str) -> tuple[list[str], str]:
-        """The products that were measured, and everything on standard error; checks the values."""
+    def run_script(self, folder: str, script: str = SCRIPT, **variables: str) -> tuple[list[str], str, dict[str, float]]:
+        """What was measured, everything on standard error, and the errors that the script prints."""
         environment = os.environ | {"REKINDLE_CACHE_DIR": folder, "REKINDLE_LOG": "1", "PYTHONPATH": os.pathsep.join(
             [str(FOLDER), os.environ.get("PYTHONPATH", "")])} | variables
-        ran = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
+        ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
         self.assertEqual(0, ran.returncode, ran.stderr[-2000:])
-        errors = json.loads(ran.stdout)
+        return re.findall(r"^rvk: tuned (.*?): ", ran.stderr, re.MULTILINE), ran.stderr, json.loads(ran.stdout)
+
+    def run_products(self, folder: str, **variables: str) -> tuple[list[str], str]:
+        """The products that were measured, and everything on standard error; checks the values."""
+        measured, messages, errors = self.run_script(folder, SCRIPT, **variables)
         self.assertEqual(TOLERANCES.keys(), errors.keys())
         for dtype, error in errors.items():
             self.assertLess(error, TOLERANCES[dtype], dtype)
-        return re.findall(r"^rvk: tuned (.*?): ", ran.stderr, re.MULTILINE), ran.stderr
+        return measured, messages
+
+    def test_convolutions_and_attention_are_right_and_choices_are_remembered(self):
+        with tempfile.TemporaryDirectory() as folder:
+            measured, _, errors = self.run_script(folder, OTHERS, REKINDLE_AUTOTUNE="1")
+            self.assertEqual({"convolution": 3, "attention": 3},
+                             {kind: sum(kind in key for key in measured) for kind in errors}, measured)
+            self.assertLess(errors["convolution"], 2e-6)
+            self.assertLess(errors["attention"], 5e-6)
+            measured, _, errors = self.run_script(folder, OTHERS, REKINDLE_AUTOTUNE="1")
+            self.assertEqual([], measured)
+            self.assertLess(errors["convolution"], 2e-6)
 
     def test_products_are_right_and_choices_are_remembered(self):
         with tempfile.TemporaryDirectory() as folder:
-            measured, _ = self.run_script(folder, REKINDLE_AUTOTUNE="1")
+            measured, _ = self.run_products(folder, REKINDLE_AUTOTUNE="1")
             self.assertEqual(8, len(measured), measured)  # four shapes, with and without a matrix that is added
             self.assertEqual(len(measured), len(set(measured)), "a product was measured twice")
             files = list((pathlib.Path(folder) / "tuning").iterdir())
             self.assertEqual(1, len(files))
 
-            measured, _ = self.run_script(folder, REKINDLE_AUTOTUNE="1")
+            measured, _ = self.run_products(folder, REKINDLE_AUTOTUNE="1")
             self.assertEqual([], measured)
 
             files[0].write_bytes(files[0].read_bytes()[:-1])
-            measured, messages = self.run_script(folder, REKINDLE_AUTOTUNE="1")
+            measured, messages = self.run_products(folder, REKINDLE_AUTOTUNE="1")
             self.assertEqual(8, len(measured))
             self.assertIn("is damaged", messages)
 
     def test_nothing_is_measured_unless_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
             for variables in ({}, {"REKINDLE_AUTOTUNE": "0"}):
-                measured, _ = self.run_script(folder, **variables)
+                measured, _ = self.run_products(folder, **variables)
                 self.assertEqual([], measured)
             self.assertFalse((pathlib.Path(folder) / "tuning").exists())
 

@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ('foundation', 'base', 'runtime', 'market', 'mlp', 'trainer', 'doctor', 'cli', 'pytorch')
+FOLDERS = ('foundation', 'base', 'runtime', 'products', 'market', 'mlp', 'trainer', 'doctor', 'cli', 'pytorch')
 READ = re.compile(r'"((?:REKINDLE|TORCH_RVK)_[A-Z_]+)"')
 
 

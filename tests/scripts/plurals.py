@@ -27,7 +27,7 @@ ALLOWED = {
         ' bytes (torch.uint8)."', '{checks.STEPS} steps, loss', 'after {STEPS} training steps', '{STEPS} training steps changed',
     ],
     'beyond a limit far above 1': ['claims {} entries', 'claims an id of {} bytes', 'the pickle has {} bytes', '" units is wider', '" bytes of shared memory',
-                                    '{} of {} bytes', '" columns"', '" bytes; every device supports at most "', '" bytes; the limit is "', '" elements"',
+                                    '{} of {} bytes', '" bytes; every device supports at most "', '" bytes; the limit is "', '" elements"',
                                     '" elements in "'],
     'two or more by its condition': [
         '{} networks, {} network-steps/s', '{} networks with seeds', '{} networks  median loss', '({} lines)',

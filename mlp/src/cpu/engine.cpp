@@ -83,6 +83,11 @@ void Engine::initialize() {
     impl_->restart();
 }
 
+void Engine::initialize_like(const Engine& other) {
+    std::ranges::copy(other.impl_->parameters.values(), impl_->parameters.data());
+    impl_->restart();
+}
+
 void Engine::set_parameters(std::span<const NamedTensor> tensors) {
     from_tensors(impl_->plan, tensors, impl_->parameters.values());
     impl_->restart();

@@ -11,8 +11,8 @@ REKINDLE_INLINE void multiply_wide(std::uint32_t by, UInt16 x, UInt16& high, UIn
         const Native32 factor = by - Native32{};
         const Native64 even = native_multiply_even(x.part[i], factor);
         const Native64 odd = native_multiply_even((Native32)((Native64)x.part[i] >> 32), factor);
-        high.part[i] = (Native32)((even >> 32) | (odd & 0xFFFFFFFF00000000u));
-        low.part[i] = (Native32)((even & 0x00000000FFFFFFFFu) | (odd << 32));
+        high.part[i] = native_high_halves(even, odd);
+        low.part[i] = native_low_halves(even, odd);
     }
 }
 REKINDLE_INLINE UInt16 operator^(UInt16 a, UInt16 b) {

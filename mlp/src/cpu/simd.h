@@ -154,6 +154,28 @@ REKINDLE_INLINE Native64 native_multiply_even(Native32 a, Native32 b) {
     return (Native64)_mm_mul_epu32((NativeInteger)a, (NativeInteger)b);
 #endif
 }
+/// The high 32 bits of each product, with `even` and `odd` holding the products of even and odd lanes.
+REKINDLE_INLINE Native32 native_high_halves(Native64 even, Native64 odd) {
+#if defined(__AVX512F__)
+    return (Native32)_mm512_mask_shuffle_epi32((NativeInteger)odd, 0x5555, (NativeInteger)even,
+                                               _MM_PERM_DDBB);
+#elif defined(__AVX2__)
+    return (Native32)_mm256_blend_epi32((NativeInteger)(even >> 32), (NativeInteger)odd, 0xAA);
+#else
+    return (Native32)((even >> 32) | (odd & 0xFFFFFFFF00000000u));
+#endif
+}
+/// The low 32 bits of each product.
+REKINDLE_INLINE Native32 native_low_halves(Native64 even, Native64 odd) {
+#if defined(__AVX512F__)
+    return (Native32)_mm512_mask_shuffle_epi32((NativeInteger)even, 0xAAAA, (NativeInteger)odd,
+                                               _MM_PERM_CCAA);
+#elif defined(__AVX2__)
+    return (Native32)_mm256_blend_epi32((NativeInteger)even, (NativeInteger)(odd << 32), 0xAA);
+#else
+    return (Native32)((even & 0x00000000FFFFFFFFu) | (odd << 32));
+#endif
+}
 
 REKINDLE_INLINE Float16 load(const float* p) {
     Float16 r;

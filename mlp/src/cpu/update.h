@@ -15,25 +15,37 @@ REKINDLE_INLINE double sum_of_double(Float16 a) {
     return total;
 }
 
+/// Adds the square of value(at) to one of four sums, in turn, for every vector of [begin, end). Independent
+/// sums hide the latency of the multiply-add.
+template <class Value>
+REKINDLE_INLINE void add_squares(Float16 (&squares)[4], std::size_t begin, std::size_t end,
+                                 const Value& value) {
+    std::size_t i = begin;
+    for (; i + 4 * lanes <= end; i += 4 * lanes)
+        REKINDLE_UNROLL
+    for (std::size_t u = 0; u < 4; ++u) {
+        const Float16 v = value(i + u * lanes);
+        squares[u] = fma(v, v, squares[u]);
+    }
+    for (std::size_t u = 0; i < end; i += lanes, ++u) {
+        const Float16 v = value(i);
+        squares[u] = fma(v, v, squares[u]);
+    }
+}
+
 inline double reduce(float* out, const float* const* sources, std::size_t count, std::size_t begin,
                      std::size_t end) {
-    // Four independent sums of squares hide the latency of the multiply-add.
     Float16 squares[4] = {zero(), zero(), zero(), zero()};
-    const bool in_place = count == 1 && sources[0] == out;
-    for (std::size_t i = begin; i < end; i += 4 * lanes) {
-        REKINDLE_UNROLL
-        for (std::size_t u = 0; u < 4; ++u) {
-            const std::size_t at = i + u * lanes;
-            if (at >= end)
-                break;
+    if (count == 1 && sources[0] == out)
+        add_squares(squares, begin, end, [out](std::size_t at) { return load(out + at); });
+    else
+        add_squares(squares, begin, end, [=](std::size_t at) {
             Float16 total = load(sources[0] + at);
             for (std::size_t s = 1; s < count; ++s)
                 total = total + load(sources[s] + at);
-            if (!in_place)
-                store(out + at, total);
-            squares[u] = fma(total, total, squares[u]);
-        }
-    }
+            store(out + at, total);
+            return total;
+        });
     const double result = sum_of_double((squares[0] + squares[1]) + (squares[2] + squares[3]));
     if (result - result == 0)
         return result;

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -66,7 +68,18 @@ class CpuPopulation final : public Population {
     std::string device() const override { return "cpu (" + std::string(instruction_set()) + ")"; }
 
     void initialize() override {
-        pool_.for_each(size(), [this](std::size_t m) { engines_[m].initialize(); });
+        std::map<std::uint64_t, std::size_t> first_with_seed;
+        for (std::size_t m = 0; m < size(); ++m)
+            first_with_seed.try_emplace(members_[m].seed, m);
+        const auto source = [&](std::size_t m) { return first_with_seed.at(members_[m].seed); };
+        pool_.for_each(size(), [&](std::size_t m) {
+            if (source(m) == m)
+                engines_[m].initialize();
+        });
+        pool_.for_each(size(), [&](std::size_t m) {
+            if (source(m) != m)
+                engines_[m].initialize_like(engines_[source(m)]);
+        });
     }
     void set_parameters(std::size_t member, std::span<const NamedTensor> tensors) override {
         engines_.at(member).set_parameters(tensors);

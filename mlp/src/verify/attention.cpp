@@ -88,7 +88,7 @@ AttentionOperands::AttentionOperands(const AttentionCase& attention)
       grad_output(operand(attention, attention.queries, attention.value_width, 1, 4)),
       bias(attention.has_bias ? operand(attention, attention.queries, attention.keys, 2, 5) : Operand{}) {}
 
-std::vector<AttentionCase> attention_cases(NumberType type, bool on_units, bool few) {
+std::vector<AttentionCase> attention_cases(ElementType type, bool on_units, bool few) {
     std::vector<AttentionCase> cases{{type, on_units, 2, 3, 8, 7, 20, 12, false, false, 4}};
     if (few)
         return cases;
@@ -110,19 +110,19 @@ void check_attention(const std::shared_ptr<runtime::Device>& device, const AddRo
         return;
     }
     const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
-    const auto check = [&](const std::string& row, NumberType type, bool on_units) {
+    const auto check = [&](const std::string& row, ElementType type, bool on_units) {
         if (on_units && !unit_attention(*device, type, widest))
             add(stated("attention", row, VerifyRow::Outcome::not_run,
                        "the device has no matrix units for attention of " + std::string(name(type))));
-        else if (is_cpu && type != NumberType::float32)
+        else if (is_cpu && type != ElementType::float32)
             add(stated("attention", row, VerifyRow::Outcome::not_run,
                        "only on GPUs: a CPU driver takes seconds to compile each kernel"));
         else
             check_cases(*device, row, attention_cases(type, on_units, is_cpu), add);
     };
-    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16})
+    for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16})
         check(std::string(name(type)), type, false);
-    for (const NumberType type : {NumberType::float16, NumberType::bfloat16})
+    for (const ElementType type : {ElementType::float16, ElementType::bfloat16})
         check(std::string(name(type)) + " on the matrix units", type, true);
 }
 

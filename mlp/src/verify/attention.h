@@ -4,8 +4,9 @@
 #include "verify/numbers.h"
 
 #include <rekindle/kernels/families/attention.h>
+#include <rekindle/products/planner.h>
+#include <rekindle/products/unit_attention.h>
 #include <rekindle/runtime/device.h>
-#include <rekindle/runtime/unit_attention.h>
 
 #include <array>
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace rekindle::mlp::verify {
 
 struct AttentionCase {
-    NumberType type = NumberType::float32;
+    ElementType type = ElementType::float32;
     bool on_units = false; ///< on the matrix units
     std::uint32_t batch = 1, heads = 1, queries = 1, keys = 1;
     std::uint32_t width = 1, value_width = 1;
@@ -75,10 +76,10 @@ class DeviceAttention {
         std::vector<const DeviceNumbers*> reads, writes;
     };
     using Kernel = kernels::TypedKernel<kernels::AttentionParameters>;
-    void multiply(const Kernel& kernel, const runtime::UnitPass* units, const Pass& pass);
+    void multiply(const Kernel& kernel, const products::UnitPass* units, const Pass& pass);
     void launch_in_tiles(const Kernel& kernel, const Pass& pass, std::uint32_t rows_of_thread,
                          runtime::Groups groups);
-    void launch_on_units(const runtime::UnitPass& units, const Pass& pass);
+    void launch_on_units(const products::UnitPass& units, const Pass& pass);
     runtime::Transient block() const;
     std::vector<runtime::Access> accesses(const Pass& pass) const;
     std::uint32_t result_quads() const;
@@ -86,7 +87,8 @@ class DeviceAttention {
 
     runtime::Stream& stream_;
     const AttentionCase case_;
-    std::optional<runtime::UnitAttention> units_;
+    const products::Planner planner_;
+    std::optional<products::UnitAttention> units_;
     std::vector<std::uint64_t> strides_;
     DeviceNumbers query_, key_, value_, bias_, grad_output_;
     DeviceNumbers output_, log_sums_, output_dots_, grad_query_, grad_key_, grad_value_, grad_bias_;
@@ -101,11 +103,11 @@ AttentionErrors attention_errors(const AttentionCase& attention, const Attention
                                  const AttentionResults& results);
 
 /// The kernels for heads of up to `width` columns; empty if the device has none.
-std::optional<runtime::UnitAttention> unit_attention(const runtime::Device& device, NumberType type,
-                                                     std::uint32_t width);
+std::optional<products::UnitAttention> unit_attention(const runtime::Device& device, ElementType type,
+                                                      std::uint32_t width);
 
 /// Cases with partial tiles, padded rows, causal masks, biases, wide and narrow heads. few: one case only,
 /// for CPU drivers, where compiling takes most of the time.
-std::vector<AttentionCase> attention_cases(NumberType type, bool on_units, bool few = false);
+std::vector<AttentionCase> attention_cases(ElementType type, bool on_units, bool few = false);
 
 } // namespace rekindle::mlp::verify

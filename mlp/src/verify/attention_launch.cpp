@@ -1,6 +1,5 @@
 /// Launches the kernels of kernels/attention/.
 
-#include "gpu/dtype.h"
 #include "verify/attention.h"
 
 #include <rekindle/kernels/ceil_div.h>
@@ -26,15 +25,15 @@ bool has_attention(const runtime::Device& device) {
     return device.usable_features().contains(kernels::attention_forward.kernel.needs);
 }
 
-std::optional<runtime::UnitAttention> unit_attention(const runtime::Device& device, NumberType type,
-                                                     std::uint32_t width) {
-    const auto factor = unit_factor(type);
-    return factor ? runtime::unit_attention(device, *factor, width) : std::nullopt;
+std::optional<products::UnitAttention> unit_attention(const runtime::Device& device, ElementType type,
+                                                      std::uint32_t width) {
+    return products::unit_attention(products::default_parameters(device.info(), device.usable_features()),
+                                    type, width);
 }
 
 DeviceAttention::DeviceAttention(runtime::Device& device, runtime::Stream& stream,
                                  const AttentionCase& attention, const AttentionOperands& operands)
-    : stream_(stream), case_(attention) {
+    : stream_(stream), case_(attention), planner_(products::Planner::calibrated(device, {})) {
     if (attention.on_units) {
         units_ = unit_attention(device, attention.type, std::max(attention.width, attention.value_width));
         if (!units_)
@@ -55,12 +54,12 @@ DeviceAttention::DeviceAttention(runtime::Device& device, runtime::Stream& strea
     const std::size_t heads = std::size_t{attention.batch} * attention.heads;
     const std::size_t queries = heads * attention.queries, keys = heads * attention.keys;
     const bool has_grad_bias = attention.has_bias && !attention.on_units;
-    const auto results = [&](NumberType type, std::size_t count) {
+    const auto results = [&](ElementType type, std::size_t count) {
         return DeviceNumbers(device, stream, type, count);
     };
     output_ = results(attention.type, queries * attention.value_width);
-    log_sums_ = results(NumberType::float32, queries);
-    output_dots_ = results(NumberType::float32, queries);
+    log_sums_ = results(ElementType::float32, queries);
+    output_dots_ = results(ElementType::float32, queries);
     grad_query_ = results(attention.type, queries * attention.width);
     grad_key_ = results(attention.type, keys * attention.width);
     grad_value_ = results(attention.type, keys * attention.value_width);
@@ -95,13 +94,14 @@ AttentionResults DeviceAttention::results() {
             host(grad_key_), host(grad_value_), host(grad_bias_)};
 }
 
-void DeviceAttention::multiply(const Kernel& kernel, const runtime::UnitPass* units, const Pass& pass) {
+void DeviceAttention::multiply(const Kernel& kernel, const products::UnitPass* units, const Pass& pass) {
     if (units != nullptr) {
         launch_on_units(*units, pass);
         return;
     }
-    const std::uint32_t most = 8 / result_quads();
-    const std::uint32_t rows_of_thread = pass.rows <= row_groups ? 1 : pass.rows <= 4 * row_groups ? 4 : most;
+    const auto rows_of_thread = static_cast<std::uint32_t>(
+        products::attention_rows(planner_.device(), {std::int64_t{case_.batch} * case_.heads, pass.rows,
+                                                     pass.others, std::max(case_.width, case_.value_width)}));
     launch_in_tiles(kernel, pass, rows_of_thread,
                     {kernels::ceil_div(pass.rows, rows_of_thread * row_groups), case_.heads, case_.batch});
 }
@@ -120,7 +120,7 @@ void DeviceAttention::launch_in_tiles(const Kernel& kernel, const Pass& pass, st
                                                   .first = 0,
                                                   .end = pass.others};
     const kernels::AttentionConstants constants{
-        .dtype = dtype_of(case_.type),
+        .dtype = products::dtype_of(case_.type),
         .causal = case_.causal,
         .has_bias = case_.has_bias,
         .in_quads = is_in_groups(4),
@@ -132,7 +132,7 @@ void DeviceAttention::launch_in_tiles(const Kernel& kernel, const Pass& pass, st
                    pass.products * case_.multiplications() / 5e10);
 }
 
-void DeviceAttention::launch_on_units(const runtime::UnitPass& units, const Pass& pass) {
+void DeviceAttention::launch_on_units(const products::UnitPass& units, const Pass& pass) {
     const runtime::Transient words = block();
     const auto row_bytes = [&](std::size_t operand) {
         return static_cast<std::uint32_t>(strides_[operand * 3 + 2] * bytes_of(case_.type));

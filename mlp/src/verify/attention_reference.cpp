@@ -20,7 +20,7 @@ namespace rekindle::mlp::verify {
 
 namespace {
 
-constexpr double u = rounding_unit(NumberType::float32);
+constexpr double u = rounding_unit(ElementType::float32);
 constexpr double and_their_products = 1.01;
 
 /// A number and the largest allowed error of the device's.
@@ -82,8 +82,8 @@ class Head {
 
     /// The result in the type of the operands.
     void compare(const HostNumbers& found, std::size_t index, const Number& number, Worst& worst) const {
-        const double unit = case_.type == NumberType::float32 ? u : rounding_unit(case_.type);
-        const double half_of_smallest = case_.type == NumberType::float16 ? 0x1p-25 : 0x1p-126;
+        const double unit = case_.type == ElementType::float32 ? u : rounding_unit(case_.type);
+        const double half_of_smallest = case_.type == ElementType::float16 ? 0x1p-25 : 0x1p-126;
         const double error = number.error * and_their_products;
         worst.compare(found, index, number.exact,
                       error + unit * (std::abs(number.exact) + error) + half_of_smallest);
@@ -94,9 +94,9 @@ class Head {
         if (!case_.on_units)
             return 0;
         const double size = std::abs(weight.exact) + weight.error;
-        if (case_.type == NumberType::bfloat16)
-            return rounding_unit(NumberType::bfloat16) * size;
-        return size < 0x1p-13 * largest ? size : 2 * rounding_unit(NumberType::float16) * size;
+        if (case_.type == ElementType::bfloat16)
+            return rounding_unit(ElementType::bfloat16) * size;
+        return size < 0x1p-13 * largest ? size : 2 * rounding_unit(ElementType::float16) * size;
     }
 
     static Sum dot(const float* a, const float* b, std::uint32_t count) {

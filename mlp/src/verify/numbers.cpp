@@ -32,14 +32,15 @@ float from_float16(std::uint16_t bits) {
     return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-std::uint16_t to_16_bits(float value, NumberType type) {
-    return type == NumberType::float16
+std::uint16_t to_16_bits(float value, ElementType type) {
+    return type == ElementType::float16
                ? to_float16(value)
                : static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
 }
 
-float from_16_bits(std::uint16_t bits, NumberType type) {
-    return type == NumberType::float16 ? from_float16(bits) : std::bit_cast<float>(std::uint32_t{bits} << 16);
+float from_16_bits(std::uint16_t bits, ElementType type) {
+    return type == ElementType::float16 ? from_float16(bits)
+                                        : std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
 template <class T>
@@ -53,13 +54,13 @@ std::vector<T> downloaded(runtime::Stream& stream, runtime::DevicePointer first,
 
 } // namespace
 
-std::vector<float> random_numbers(std::size_t count, NumberType type, std::uint32_t seed) {
+std::vector<float> random_numbers(std::size_t count, ElementType type, std::uint32_t seed) {
     std::mt19937 random(seed);
     std::vector<float> values(count);
-    const std::uint32_t steps = type == NumberType::float16 ? 512 : 128;
+    const std::uint32_t steps = type == ElementType::float16 ? 512 : 128;
     for (float& value : values) {
         const auto number = static_cast<std::uint32_t>(random());
-        value = type == NumberType::float32
+        value = type == ElementType::float32
                     ? static_cast<float>(number) / 2147483648.0f - 1.0f
                     : (static_cast<float>(number % (2 * steps + 1)) - static_cast<float>(steps)) /
                           static_cast<float>(steps);
@@ -67,7 +68,7 @@ std::vector<float> random_numbers(std::size_t count, NumberType type, std::uint3
     return values;
 }
 
-DeviceNumbers::DeviceNumbers(runtime::Device& device, runtime::Stream& stream, NumberType type,
+DeviceNumbers::DeviceNumbers(runtime::Device& device, runtime::Stream& stream, ElementType type,
                              std::size_t count, std::uint32_t offset)
     : type_(type), count_(count), offset_(offset) {
     const std::uint64_t bytes = ((count + offset) * bytes_of(type) + 3) / 4 * 4;
@@ -76,12 +77,12 @@ DeviceNumbers::DeviceNumbers(runtime::Device& device, runtime::Stream& stream, N
         stream.fill(buffer_.pointer(), bytes, unwritten);
 }
 
-DeviceNumbers::DeviceNumbers(runtime::Device& device, runtime::Stream& stream, NumberType type,
+DeviceNumbers::DeviceNumbers(runtime::Device& device, runtime::Stream& stream, ElementType type,
                              std::span<const float> values, std::uint32_t offset)
     : DeviceNumbers(device, stream, type, values.size(), offset) {
     if (values.empty())
         return;
-    if (type == NumberType::float32) {
+    if (type == ElementType::float32) {
         stream.upload(first(), std::as_bytes(values));
         return;
     }
@@ -92,7 +93,7 @@ DeviceNumbers::DeviceNumbers(runtime::Device& device, runtime::Stream& stream, N
 
 HostNumbers DeviceNumbers::download(runtime::Stream& stream) const {
     HostNumbers host{std::vector<float>(count_), std::vector<bool>(count_)};
-    if (type_ == NumberType::float32) {
+    if (type_ == ElementType::float32) {
         const auto bits = downloaded<std::uint32_t>(stream, first(), count_);
         for (std::size_t i = 0; i < count_; ++i) {
             host.values[i] = std::bit_cast<float>(bits[i]);

@@ -1,7 +1,7 @@
 #pragma once
 /// Copies numbers to the device and back, and tracks the largest error.
 
-#include <rekindle/mlp/matrix_product.h>
+#include <rekindle/products/tiles.h>
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>
 
@@ -11,18 +11,20 @@
 
 namespace rekindle::mlp::verify {
 
+using products::ElementType;
+
 /// The largest relative error of rounding to the nearest number of the type: 2^-p for p significant bits.
-constexpr double rounding_unit(NumberType type) {
-    return type == NumberType::float32 ? 0x1p-24 : type == NumberType::float16 ? 0x1p-11 : 0x1p-8;
+constexpr double rounding_unit(ElementType type) {
+    return type == ElementType::float32 ? 0x1p-24 : type == ElementType::float16 ? 0x1p-11 : 0x1p-8;
 }
 /// Relative error of one addition in a sum of products. Matrix units may truncate instead of rounding.
 constexpr double sum_unit(bool on_units) {
-    return on_units ? 4 * rounding_unit(NumberType::float32) : rounding_unit(NumberType::float32);
+    return on_units ? 4 * rounding_unit(ElementType::float32) : rounding_unit(ElementType::float32);
 }
 
 /// Random numbers between -1 and 1 that use every digit of the type, so that a device that drops some is
 /// detected.
-std::vector<float> random_numbers(std::size_t count, NumberType type, std::uint32_t seed);
+std::vector<float> random_numbers(std::size_t count, ElementType type, std::uint32_t seed);
 
 /// The contents of memory after a kernel.
 struct HostNumbers {
@@ -35,10 +37,10 @@ class DeviceNumbers {
   public:
     DeviceNumbers() = default;
     /// Memory filled with a pattern by which download() recognizes numbers that were not written.
-    DeviceNumbers(runtime::Device& device, runtime::Stream& stream, NumberType type, std::size_t count,
+    DeviceNumbers(runtime::Device& device, runtime::Stream& stream, ElementType type, std::size_t count,
                   std::uint32_t offset = 0);
     /// A copy of numbers that the type represents exactly, as normal numbers or zeros.
-    DeviceNumbers(runtime::Device& device, runtime::Stream& stream, NumberType type,
+    DeviceNumbers(runtime::Device& device, runtime::Stream& stream, ElementType type,
                   std::span<const float> values, std::uint32_t offset = 0);
 
     runtime::DevicePointer first() const { return buffer_.pointer() + offset_ * bytes_of(type_); }
@@ -47,7 +49,7 @@ class DeviceNumbers {
 
   private:
     runtime::Buffer buffer_;
-    NumberType type_ = NumberType::float32;
+    ElementType type_ = ElementType::float32;
     std::size_t count_ = 0;
     std::uint32_t offset_ = 0;
 };

@@ -2,10 +2,16 @@
 
 #include "verify/checks.h"
 
+#include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/product.h>
+#include <rekindle/products/calibration.h>
+#include <rekindle/products/multiply.h>
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -31,8 +37,8 @@ Factor factor_b(const ProductCase& product) {
     return {product.k, product.n, product, 2};
 }
 
-NumberType result_type(const ProductCase& product) {
-    return product.on_units ? NumberType::float32 : product.type;
+ElementType result_type(const ProductCase& product) {
+    return product.tile.on_units ? ElementType::float32 : product.type;
 }
 
 /// For one element: the sum of the products, and the sum of their magnitudes.
@@ -50,35 +56,11 @@ Reference reference(const Factor& a, const Factor& b, std::size_t row, std::size
     return result;
 }
 
-/// The kernels of one row of the table.
-struct ProductKernels {
-    std::string name;
-    NumberType type;
-    bool on_units = false;
-    MatrixTile tile = MatrixTile::automatic;
-    bool few = false; ///< see product_cases
-};
-
-std::vector<ProductKernels> all_product_kernels(bool is_cpu) {
-    std::vector<ProductKernels> kernels;
-    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
-        const std::string name(mlp::name(type));
-        const bool first = type == NumberType::float32;
-        kernels.push_back({name + ", tiles of 32", type, false, MatrixTile::tile_32, is_cpu && !first});
-        if (is_cpu && !first)
-            continue;
-        kernels.push_back({name + ", tiles of 64", type, false, MatrixTile::tile_64, is_cpu});
-        kernels.push_back({name + ", tiles of 128", type, false, MatrixTile::tile_128, is_cpu});
-    }
-    for (const NumberType type : {NumberType::float16, NumberType::bfloat16})
-        kernels.push_back({std::string(mlp::name(type)) + " on the matrix units", type, true});
-    return kernels;
-}
-
-void check_kernels(runtime::Device& device, const ProductKernels& kernels, const AddRow& add) {
+void check_tile(runtime::Device& device, ElementType type, const products::Tile& tile, bool few,
+                const AddRow& add) {
     double worst = 0;
     std::string where;
-    const auto cases = product_cases(kernels.type, kernels.on_units, kernels.tile, kernels.few);
+    const auto cases = product_cases(type, tile, few);
     for (const ProductCase& product : cases) {
         const double share = product_error(product, product_on(device, product));
         if (share > worst) {
@@ -87,10 +69,18 @@ void check_kernels(runtime::Device& device, const ProductKernels& kernels, const
                     " x " + std::to_string(product.k);
         }
     }
-    VerifyRow row = compared(
-        "matrix product", kernels.name + ", " + std::to_string(cases.size()) + " products", 1, worst, where);
+    const std::string name = std::string(products::name(type)) +
+                             (tile.on_units ? " on the matrix units, tiles of " : ", tiles of ") +
+                             std::to_string(tile.rows) + " x " + std::to_string(tile.columns);
+    VerifyRow row =
+        compared("matrix product", name + ", " + std::to_string(cases.size()) + " products", 1, worst, where);
     row.unit = "of the error bound";
     add(std::move(row));
+}
+
+/// What a matrix has in memory.
+runtime::Access access(const DeviceNumbers& numbers, bool writes) {
+    return writes ? runtime::writes(numbers.buffer()) : runtime::reads(numbers.buffer());
 }
 
 } // namespace
@@ -99,17 +89,21 @@ HostNumbers product_on(runtime::Device& device, const ProductCase& product) {
     const auto stream = device.make_stream();
     const Factor a = factor_a(product), b = factor_b(product);
     const std::uint32_t stride = product.n + product.padding;
-    const NumberType type = result_type(product);
+    const ElementType type = result_type(product);
     const DeviceNumbers on_a(device, *stream, product.type, a.values, product.offset);
     const DeviceNumbers on_b(device, *stream, product.type, b.values, product.offset);
     const DeviceNumbers on_c(device, *stream, type, std::size_t{product.m} * stride, product.offset);
-    const DeviceMatrix ma{on_a.first(), a.rows, a.columns, a.stride, product.type};
-    const DeviceMatrix mb{on_b.first(), b.rows, b.columns, b.stride, product.type};
-    const DeviceMatrix mc{on_c.first(), product.m, product.n, stride, type};
-    if (product.on_units)
-        matrix_product_on_units(device, *stream, ma, mb, mc);
-    else
-        matrix_product(*stream, ma, mb, mc, product.tile);
+    const std::int64_t m = product.m, n = product.n, k = product.k;
+    const products::Product work{.type = product.type,
+                                 .dtype = products::dtype_of(product.type),
+                                 .result_dtype = products::dtype_of(type),
+                                 .element_bytes = bytes_of(product.type),
+                                 .a = {on_a.first().address, m, k, a.stride, 1, 0},
+                                 .b = {on_b.first().address, k, n, b.stride, 1, 0},
+                                 .c = {on_c.first().address, m, n, stride, 1, 0},
+                                 .alpha = std::bit_cast<std::uint32_t>(1.0f)};
+    products::queue_product(device, *stream, work, product.plan(),
+                            {access(on_a, false), access(on_b, false), access(on_c, true), {}});
     return on_c.download(*stream);
 }
 
@@ -119,12 +113,12 @@ double product_error(const ProductCase& product, const HostNumbers& c) {
     // The sum is rounded to a result of 16 bits. All numbers are multiples of 2^-18, which float16 represents
     // down to zero.
     const double result_unit =
-        result_type(product) == NumberType::float32 ? 0 : rounding_unit(result_type(product));
+        result_type(product) == ElementType::float32 ? 0 : rounding_unit(result_type(product));
     Worst worst;
     for (std::size_t row = 0; row < product.m; ++row) {
         for (std::size_t column = 0; column < product.n; ++column) {
             const Reference expected = reference(a, b, row, column);
-            const double of_sum = product.k * sum_unit(product.on_units) * expected.magnitude;
+            const double of_sum = product.k * sum_unit(product.tile.on_units) * expected.magnitude;
             worst.compare(c, row * stride + column, expected.sum,
                           of_sum + result_unit * (std::abs(expected.sum) + of_sum));
         }
@@ -134,11 +128,21 @@ double product_error(const ProductCase& product, const HostNumbers& c) {
     return worst.share();
 }
 
-std::vector<ProductCase> product_cases(NumberType type, bool on_units, MatrixTile tile, bool few) {
+products::Plan ProductCase::plan() const {
+    const std::int64_t depth = std::max(16u, tile.depth);
+    products::Plan plan{
+        tile, 1,
+        std::max(kernels::ceil_div(kernels::ceil_div<std::int64_t>(k, parts), depth), std::int64_t{1}) *
+            depth};
+    plan.parts = std::max<std::int64_t>(kernels::ceil_div<std::int64_t>(k, plan.k_part), 1);
+    return plan;
+}
+
+std::vector<ProductCase> product_cases(ElementType type, const products::Tile& tile, bool few) {
     if (few)
-        return {{type, on_units, tile, 33, 31, 65, 0, 0},
-                {type, on_units, tile, 33, 31, 65, 3, 1},
-                {type, on_units, tile, 160, 256, 96, 0, 0}};
+        return {{type, tile, 33, 31, 65, 0, 0, 1},
+                {type, tile, 33, 31, 65, 3, 1, 1},
+                {type, tile, 160, 256, 96, 0, 0, 1}};
     std::vector<ProductCase> cases;
     for (const auto& [m, n, k] : {std::array<std::uint32_t, 3>{1, 1, 1},
                                   {1, 67, 33},
@@ -146,26 +150,39 @@ std::vector<ProductCase> product_cases(NumberType type, bool on_units, MatrixTil
                                   {33, 31, 65},
                                   {129, 130, 131},
                                   {160, 256, 96}}) {
-        cases.push_back({type, on_units, tile, m, n, k, 0, 0});
-        cases.push_back({type, on_units, tile, m, n, k, 3, 1}); // most rows are not aligned to 16 bytes
+        cases.push_back({type, tile, m, n, k, 0, 0, 1});
+        cases.push_back({type, tile, m, n, k, 3, 1, 1}); // most rows are not aligned to 16 bytes
     }
-    cases.push_back({type, on_units, tile, 64, 128, 64, 8, 0}); // with gaps, and all rows aligned
+    cases.push_back({type, tile, 64, 128, 64, 8, 0, 1}); // with gaps, and all rows aligned
+    cases.push_back({type, tile, 70, 66, 500, 0, 0, 3});
     return cases;
 }
 
 void check_products(const std::shared_ptr<runtime::Device>& device, const AddRow& add) {
-    if (!has_matrix_product(*device)) {
+    if (!device->usable_features().contains(kernels::product_32x32.kernel.needs)) {
         add(stated("matrix product", "float32, float16 and bfloat16", VerifyRow::Outcome::not_run,
                    "the device has no 16-bit or no 8-bit memory access"));
         return;
     }
-    for (const ProductKernels& kernels :
-         all_product_kernels(device->info().type == runtime::DeviceType::cpu)) {
-        if (!kernels.on_units || has_matrix_units(*device, kernels.type))
-            check_kernels(*device, kernels, add);
-        else
-            add(stated("matrix product", kernels.name, VerifyRow::Outcome::not_run,
-                       "the device has no matrix units for " + std::string(mlp::name(kernels.type))));
+    const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
+    for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+        std::vector<products::Tile> tiles = products::product_tiles(type);
+        if (is_cpu && type != ElementType::float32)
+            tiles.resize(1);
+        for (const products::Tile& tile : tiles)
+            check_tile(*device, type, tile, is_cpu && !(type == ElementType::float32 && tile.rows == 32),
+                       add);
+    }
+    const products::DeviceParameters parameters =
+        products::default_parameters(device->info(), device->usable_features());
+    for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+        const std::vector<products::Tile> tiles = products::unit_product_tiles(parameters, type);
+        for (const products::Tile& tile : tiles)
+            check_tile(*device, type, tile, false, add);
+        if (tiles.empty())
+            add(stated("matrix product", std::string(products::name(type)) + " on the matrix units",
+                       VerifyRow::Outcome::not_run,
+                       "the device has no matrix units for " + std::string(products::name(type))));
     }
 }
 

@@ -3,10 +3,13 @@
 
 #include <rekindle/base/clock.h>
 #include <rekindle/base/text.h>
-#include <rekindle/mlp/matrix_product.h>
+#include <rekindle/kernels/families/product.h>
 #include <rekindle/mlp/population.h>
+#include <rekindle/products/multiply.h>
+#include <rekindle/products/planner.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <random>
 #include <span>
@@ -34,10 +37,10 @@ double seconds_of(runtime::Stream& stream, const std::function<void()>& work) {
 
 /// Random numbers with magnitudes between 1/8 and 1/4 and both signs: products of constants or zeros can be
 /// faster than real ones.
-void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, NumberType type) {
+void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, ElementType type) {
     // Signs and fractions; exponents.
-    const auto [random_bits, fixed_bits] = type == NumberType::float32 ? std::pair{0x807fffffu, 0x3e000000u}
-                                           : type == NumberType::float16
+    const auto [random_bits, fixed_bits] = type == ElementType::float32 ? std::pair{0x807fffffu, 0x3e000000u}
+                                           : type == ElementType::float16
                                                ? std::pair{0x83ff83ffu, 0x30003000u}
                                                : std::pair{0x807f807fu, 0x3e003e00u};
     std::mt19937 random(3);
@@ -62,47 +65,54 @@ double rate_of(runtime::Stream& stream, double seconds, double once, const std::
 }
 
 /// A square product whose size doubles until it takes long enough to measure, or until memory would become
-/// large; on the matrix units if the device has them for this type.
-void measure_product(const std::shared_ptr<runtime::Device>& device, NumberType type, double seconds,
+/// large, with the plan that training uses; on the matrix units if the device has them for this type.
+void measure_product(const std::shared_ptr<runtime::Device>& device, ElementType type, double seconds,
                      const AddRow& add) {
-    constexpr std::uint32_t largest = 8192;
-    const bool on_units = has_matrix_units(*device, type);
-    const NumberType result = on_units ? NumberType::float32 : type;
+    constexpr std::int64_t largest = 8192;
+    const products::Planner planner = products::Planner::calibrated(*device, {});
     const auto stream = device->make_stream();
     double rate = 0;
-    std::uint32_t size = 256;
+    std::int64_t size = 256;
     for (;; size *= 2) {
-        const std::uint64_t elements = std::uint64_t{size} * size;
-        const auto allocate = [&](NumberType of) {
-            return device->allocator().allocate(elements * bytes_of(of), runtime::MemoryKind::device,
-                                                stream.get());
+        const auto bytes = static_cast<std::uint64_t>(size * size) * bytes_of(type);
+        const auto allocate = [&] {
+            return device->allocator().allocate(bytes, runtime::MemoryKind::device, stream.get());
         };
-        const runtime::Buffer a = allocate(type), b = allocate(type), c = allocate(result);
+        const runtime::Buffer a = allocate(), b = allocate(), c = allocate();
         fill_with_random(*stream, a, type);
         fill_with_random(*stream, b, type);
+        const auto matrix = [&](const runtime::Buffer& buffer) {
+            return products::Matrix{buffer.pointer().address, size, size, size, 1, 0};
+        };
+        const products::Product work{.type = type,
+                                     .dtype = products::dtype_of(type),
+                                     .result_dtype = products::dtype_of(type),
+                                     .element_bytes = bytes_of(type),
+                                     .a = matrix(a),
+                                     .b = matrix(b),
+                                     .c = matrix(c),
+                                     .alpha = std::bit_cast<std::uint32_t>(1.0f)};
+        const products::Plan plan = planner.plan(work.shape());
         const auto product = [&] {
-            const DeviceMatrix ma{a.pointer(), size, size, size, type},
-                mb{b.pointer(), size, size, size, type}, mc{c.pointer(), size, size, size, result};
-            if (on_units)
-                matrix_product_on_units(*device, *stream, ma, mb, mc);
-            else
-                matrix_product(*stream, ma, mb, mc);
+            products::queue_product(*device, *stream, work, plan,
+                                    {runtime::reads(a), runtime::reads(b), runtime::writes(c), {}});
         };
         product();
         const double once = seconds_of(*stream, product);
         if (once * 8 > seconds || size == largest) {
-            rate = 2.0 * size * size * size * rate_of(*stream, seconds, once, product) / 1e9;
+            const auto n = static_cast<double>(size);
+            rate = 2 * n * n * n * rate_of(*stream, seconds, once, product) / 1e9;
             break;
         }
     }
-    add(measured(std::string(name(type)) + " matrix product, " + std::to_string(size) + " x " +
+    add(measured(std::string(products::name(type)) + " matrix product, " + std::to_string(size) + " x " +
                      std::to_string(size),
                  "GFLOP/s", rate));
 }
 
 /// Attention with 8 x 12 heads of 64 columns, or fewer where that takes long; on the matrix units if the
 /// device has them for this type.
-void measure_attention(const std::shared_ptr<runtime::Device>& device, NumberType type, double seconds,
+void measure_attention(const std::shared_ptr<runtime::Device>& device, ElementType type, double seconds,
                        const AddRow& add) {
     const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
     AttentionCase attention{.type = type,
@@ -132,9 +142,9 @@ void measure_attention(const std::shared_ptr<runtime::Device>& device, NumberTyp
                                   std::to_string(attention.width);
         // By convention, counts two products forward and five backward, without recomputation.
         const double product = 2 * attention.multiplications() / 1e9;
-        add(measured(std::string(name(type)) + " attention, " + sizes, "GFLOP/s",
+        add(measured(std::string(products::name(type)) + " attention, " + sizes, "GFLOP/s",
                      2 * product * rate_of(*stream, seconds, once, forward)));
-        add(measured(std::string(name(type)) + " attention's gradients, " + sizes, "GFLOP/s",
+        add(measured(std::string(products::name(type)) + " attention's gradients, " + sizes, "GFLOP/s",
                      5 * product * rate_of(*stream, seconds, once_backward, backward)));
         return;
     }
@@ -158,12 +168,12 @@ void measure_population(const std::shared_ptr<runtime::Device>& device, const st
 
 void measure_speeds(const std::shared_ptr<runtime::Device>& device, double seconds, const AddRow& add) {
     const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
-    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
-        if (has_matrix_product(*device))
+    for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+        if (device->usable_features().contains(kernels::product_32x32.kernel.needs))
             measure_product(device, type, seconds, add);
     }
-    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
-        if (has_attention(*device) && (type == NumberType::float32 || !is_cpu))
+    for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+        if (has_attention(*device) && (type == ElementType::float32 || !is_cpu))
             measure_attention(device, type, seconds, add);
     }
     const std::size_t small[] = {32, 16}, usual[] = {128, 64};

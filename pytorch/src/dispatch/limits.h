@@ -1,19 +1,16 @@
 #pragma once
-/// The limits of one launch on any device.
+/// The limits of one launch on any device, and how to respect them.
+
+#include <rekindle/products/limits.h>
 
 #include <algorithm>
 #include <cstdint>
 
 namespace rvk {
 
-/// Workgroups of a dispatch in one dimension.
-inline constexpr std::int64_t most_groups = 65535;
-/// Workgroups in x of a dispatch that needs several rows of them (`linear_group` in
-/// kernels/lib/layout.slang).
-inline constexpr std::int64_t groups_per_row = 32768;
-/// Total iterations of all loops of one invocation, including inner ones; code that launches a kernel whose
-/// loops depend on sizes divides the work (kernels/README.md, "Loops on lavapipe").
-inline constexpr std::int64_t most_iterations = 60'000;
+using rekindle::products::groups_per_row;
+using rekindle::products::most_groups;
+using rekindle::products::most_iterations;
 
 /// Calls launch_range(begin, end) for consecutive ranges of at most `most` out of `count`, so that the loops
 /// of one launch stay within most_iterations.

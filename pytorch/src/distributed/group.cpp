@@ -9,10 +9,12 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
+#include <algorithm>
 #include <array>
 #include <c10/core/StreamGuard.h>
 #include <c10/util/Exception.h>
 #include <pthread.h>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
@@ -48,6 +50,29 @@ std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     return result;
 }
 
+/// Whether the transport runs the call as one operation.
+bool is_one_operation(const Call& call) {
+    switch (call.collective) {
+    case Collective::all_to_all: // exchanges sizes first
+        return false;
+    case Collective::all_gather:
+        return call.inputs.size() == 1;
+    default:
+        return call.outputs.size() <= 1 || call.collective == Collective::gather;
+    }
+}
+
+/// Whether `call` may use memory that `earlier` writes.
+bool reads_results_of(const Call& call, const Call& earlier) {
+    std::set<const void*> written;
+    for (const at::Tensor& tensor : earlier.outputs)
+        written.insert(tensor.storage().data());
+    return std::ranges::any_of(std::array{&call.outputs, &call.inputs}, [&](const auto* tensors) {
+        return std::ranges::any_of(
+            *tensors, [&](const at::Tensor& tensor) { return written.contains(tensor.storage().data()); });
+    });
+}
+
 void write_back(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& flat_outputs) {
     for (std::size_t number = 0; number < outputs.size(); ++number)
         if (!outputs[number].is_contiguous())
@@ -68,7 +93,8 @@ Group::Group(std::int64_t number, int rank, std::vector<std::int64_t> ranks)
 
 void Group::use_one_host(std::vector<Descriptor> peers, std::vector<at::Tensor> memories) {
     transport_ = std::make_unique<OneHost>(
-        std::make_unique<Links>(rank_, std::move(peers), std::move(memories), ranks_));
+        std::make_unique<Links>(rank_, std::move(peers), std::move(memories), ranks_),
+        [this](std::chrono::microseconds patience) { return following(patience); });
 }
 
 void Group::use_several_hosts() {
@@ -95,11 +121,10 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     const c10::intrusive_ptr<c10d::Work> work = job.work;
     const WithoutPythonLock unlocked;
     std::unique_lock lock(mutex_);
-    finished_.wait(lock, [this] { return unfinished_ < most_unfinished || closed_; });
+    finished_.wait(lock, [this] { return jobs_.size() < most_unfinished || closed_; });
     if (closed_)
         C10_THROW_ERROR(DistBackendError, "The process group has been destroyed.");
     start_thread();
-    ++unfinished_;
     jobs_.push_back(std::move(job));
     added_.notify_one();
     return work;
@@ -119,11 +144,9 @@ void Group::run_jobs() {
     compute_alone();
     keep_promises_on_this_thread();
     const at::NoGradGuard without_gradients;
-    while (const std::optional<Job> job = next_job()) {
+    while (const Job* const job = next_job()) {
         run(*job);
-        const std::scoped_lock lock(mutex_);
-        --unfinished_;
-        finished_.notify_all();
+        remove_job();
     }
     transport_.reset();
     staging_.clear();
@@ -132,15 +155,28 @@ void Group::run_jobs() {
     finished_.notify_all();
 }
 
-/// Waits for the next job. Empty once the group is closed and all jobs have run.
-std::optional<Group::Job> Group::next_job() {
+/// Waits for the next job. Null once the group is closed and all jobs have run.
+const Group::Job* Group::next_job() {
     std::unique_lock lock(mutex_);
     added_.wait(lock, [this] { return !jobs_.empty() || closed_; });
-    if (jobs_.empty())
-        return std::nullopt;
-    Job job = std::move(jobs_.front());
+    return jobs_.empty() ? nullptr : &jobs_.front();
+}
+
+void Group::remove_job() {
+    std::optional<Job> finished; // releases its tensors after the lock
+    const std::scoped_lock lock(mutex_);
+    finished = std::move(jobs_.front());
     jobs_.pop_front();
-    return job;
+    finished_.notify_all();
+}
+
+std::optional<Following> Group::following(std::chrono::microseconds patience) {
+    std::unique_lock lock(mutex_);
+    added_.wait_for(lock, patience, [this] { return jobs_.size() > 1 || closed_; });
+    if (jobs_.size() < 2 || !is_one_operation(jobs_[0].call) ||
+        reads_results_of(jobs_[1].call, jobs_[0].call))
+        return std::nullopt;
+    return Following{&jobs_[1].call, jobs_[1].ready};
 }
 
 void Group::run(const Job& job) noexcept {

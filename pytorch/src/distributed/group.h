@@ -5,6 +5,7 @@
 #include "transport.h"
 
 #include <ATen/core/Tensor.h>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -19,33 +20,8 @@
 
 namespace rvk::distributed {
 
-enum class Collective : std::uint8_t {
-    barrier,
-    all_reduce,
-    reduce,
-    broadcast,
-    all_gather,
-    gather,
-    scatter,
-    reduce_scatter,
-    all_to_all
-};
 /// The collective with that name, "all_reduce" for example. Throws c10::ValueError.
 Collective collective_of(std::string_view name);
-
-/// A call of a collective. The tensors need not be contiguous; all are on `device`.
-struct Call {
-    Collective collective = Collective::barrier;
-    std::string what;   ///< its description in error messages; equal on all ranks
-    double timeout = 0; ///< seconds, from when the operation starts
-    DeviceIndex device = 0;
-    /// all_reduce, reduce and broadcast overwrite each output; inputs is empty. One call may hold several
-    /// all_gathers or reduce_scatters: input i of an all_gather goes to outputs i·size to (i + 1)·size - 1,
-    /// and output i of a reduce_scatter comes from the inputs with those numbers.
-    std::vector<at::Tensor> outputs, inputs;
-    int root = -1; ///< of reduce, broadcast, gather, scatter
-    Reduction reduction;
-};
 
 /// start() queues an operation and returns at once. The operation runs after the work that is on the caller's
 /// current stream at that moment. Work that waits for the operation is held back on the host until the thread
@@ -77,7 +53,10 @@ class Group : public torch::CustomClassHolder {
 
     void start_thread();
     void run_jobs();
-    std::optional<Job> next_job();
+    const Job* next_job();
+    void remove_job();
+    /// The call behind the running one, if it may begin before that one has ended.
+    std::optional<Following> following(std::chrono::microseconds patience);
     void run(const Job& job) noexcept;
     void run_call(const Call& call, Staging& staging);
     void fail(const Job& job, const std::string& sentence) noexcept;
@@ -95,8 +74,7 @@ class Group : public torch::CustomClassHolder {
 
     mutable std::mutex mutex_;
     std::condition_variable added_, finished_;
-    std::deque<Job> jobs_;
-    std::size_t unfinished_ = 0; ///< jobs that are queued or running
+    std::deque<Job> jobs_; ///< the first one may be running
     bool started_ = false, closed_ = false, ended_ = false;
     std::optional<std::string> failure_;
 };

@@ -7,6 +7,7 @@
 
 #include <ATen/ops/tensor.h>
 #include <algorithm>
+#include <array>
 #include <c10/util/Exception.h>
 #include <utility>
 
@@ -26,6 +27,10 @@ constexpr std::int64_t smallest_piece = 2 << 20;
 constexpr std::int64_t fewest_pieces = 4;
 /// Piece sizes are multiples of this many bytes, so that pieces divide no element and no cache line.
 constexpr std::int64_t piece_alignment = 64 << 10;
+/// While the device has not reached an operation, the host often queues the next one. It is waited for this
+/// often and this long.
+constexpr int most_attempts = 20;
+constexpr std::chrono::microseconds pause{50};
 
 std::int64_t bytes_of(const at::Tensor& tensor) {
     return static_cast<std::int64_t>(tensor.nbytes());
@@ -81,8 +86,9 @@ std::int64_t most_pieces(const std::vector<Pieces>& tensors) {
 
 } // namespace
 
-OneHost::OneHost(std::unique_ptr<Links> links)
-    : links_(std::move(links)), rank_(links_->rank()), size_(links_->size()) {}
+OneHost::OneHost(std::unique_ptr<Links> links, FollowingOf following)
+    : links_(std::move(links)), rank_(links_->rank()), size_(links_->size()),
+      following_(std::move(following)) {}
 
 SharedMemory& OneHost::memory_for(Staging& staging) {
     std::unique_ptr<SharedMemory>& memory = memories_[staging.device()];
@@ -95,7 +101,7 @@ void OneHost::run_rounds(const Operation& operation, Staging& staging, const Pos
                          const Consume& consume) {
     memory_ = &memory_for(staging);
     memory_->wait_for_results();
-    std::deque<Wait> writes;
+    std::deque<Wait> writes = std::exchange(begun_, {});
     for (std::size_t number = 0; number < posts.size(); ++number) {
         for (std::size_t next = number + writes.size(); next < std::min(number + rounds_ahead, posts.size());
              ++next) {
@@ -103,20 +109,51 @@ void OneHost::run_rounds(const Operation& operation, Staging& staging, const Pos
                 break;
             writes.push_back(write(posts[next], next - number));
         }
+        if (number + 1 == posts.size())
+            begin_following(writes.front(), staging.device(), static_cast<bool>(consume));
         writes.front()();
         writes.pop_front();
         for (; reads_.size() >= rounds_ahead; reads_.pop_front())
             reads_.front()();
         links_->meet(operation, number == 0);
-        consume(static_cast<std::int64_t>(number));
+        if (consume)
+            consume(static_cast<std::int64_t>(number));
         reads_.push_back(memory_->reads());
         links_->advance();
     }
 }
 
+void OneHost::begin_following(const Wait& own, DeviceIndex device, bool reads) {
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+        if (const auto next = following_(attempt == 0 ? std::chrono::microseconds(0) : pause)) {
+            const auto tensor = next->call->device == device ? first_post(*next->call) : std::nullopt;
+            // Reads of this round may have to wait for whatever the write waits for.
+            if (!tensor || (reads ? !next->ready.done() : !next->ready.submit()))
+                return;
+            memory_->write_after(next->ready);
+            begun_.push_back(memory_->write(rank_, links_->slot(1), std::array{*tensor}));
+            return;
+        }
+        if (own.device_is_done())
+            return;
+    }
+}
+
+std::optional<at::Tensor> OneHost::first_post(const Call& call) const {
+    const bool gathers = call.collective == Collective::all_gather;
+    const bool sends = gathers || call.collective == Collective::all_reduce ||
+                       call.collective == Collective::reduce ||
+                       (call.collective == Collective::broadcast && call.root == rank_);
+    const std::vector<at::Tensor>& tensors = gathers ? call.inputs : call.outputs;
+    if (!sends || tensors.size() != 1 || tensors[0].numel() == 0 || !tensors[0].is_contiguous())
+        return std::nullopt;
+    return Pieces(tensors[0].view(-1),
+                  piece_bytes(gathers ? most_bytes(call.outputs) : bytes_of(tensors[0])))[0];
+}
+
 Wait OneHost::write(const std::optional<Post>& post, std::size_t ahead) {
     if (!post)
-        return [] {};
+        return {};
     if (post->after)
         memory_->wait_for_results();
     return memory_->write(rank_, links_->slot(ahead), post->tensors);
@@ -132,7 +169,7 @@ void OneHost::copy(const at::Tensor& target, int rank, std::int64_t offset) {
 }
 
 void OneHost::barrier(const Operation& operation, Staging& staging) {
-    run_rounds(operation, staging, Posts(1), [](std::int64_t) {});
+    run_rounds(operation, staging, Posts(1), {});
 }
 
 void OneHost::all_reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
@@ -227,10 +264,10 @@ void OneHost::broadcast(const Operation& operation, Staging& staging, const at::
     if (rank_ == root)
         for (std::size_t number = 0; number < posts.size(); ++number)
             posts[number] = Post{{pieces[static_cast<std::int64_t>(number)]}, {}};
-    run_rounds(operation, staging, posts, [&](std::int64_t number) {
-        if (rank_ != root)
-            copy(pieces[number], root);
-    });
+    Consume consume;
+    if (rank_ != root)
+        consume = [&](std::int64_t number) { copy(pieces[number], root); };
+    run_rounds(operation, staging, posts, consume);
 }
 
 void OneHost::all_gather(const Operation& operation, Staging& staging, Tensors outputs,

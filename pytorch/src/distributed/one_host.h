@@ -20,7 +20,7 @@ namespace rvk::distributed {
 
 class OneHost final : public Transport {
   public:
-    explicit OneHost(std::unique_ptr<Links> links);
+    OneHost(std::unique_ptr<Links> links, FollowingOf following);
 
     void barrier(const Operation&, Staging&) override;
     void all_reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&) override;
@@ -42,11 +42,16 @@ class OneHost final : public Transport {
         std::optional<std::int64_t> after;
     };
     using Posts = std::vector<std::optional<Post>>; ///< an empty post: this rank fills no slot in that round
-    using Consume = std::function<void(std::int64_t)>; ///< its argument is the number of the round
+    /// Its argument is the number of the round. Empty if this rank reads nothing.
+    using Consume = std::function<void(std::int64_t)>;
 
     /// Runs a round for each post. Calls consume when all ranks have filled their slots; it queues work that
     /// reads them.
     void run_rounds(const Operation& operation, Staging& staging, const Posts& posts, const Consume& consume);
+    /// Starts to write what the next call sends first. `own` is the write of the round that is running.
+    void begin_following(const Wait& own, DeviceIndex device, bool reads);
+    /// What this rank sends in the first round of the call; empty if that is more than one tensor.
+    std::optional<at::Tensor> first_post(const Call& call) const;
     Wait write(const std::optional<Post>& post, std::size_t ahead);
     /// Returns a tensor of the device with what is in a rank's slot, `offset` bytes from its start.
     at::Tensor read(int rank, const at::Tensor& like, std::int64_t offset = 0);
@@ -76,6 +81,8 @@ class OneHost final : public Transport {
     std::map<DeviceIndex, std::unique_ptr<SharedMemory>> memories_;
     SharedMemory* memory_ = nullptr; ///< that the running operation uses
     std::deque<Wait> reads_;         ///< each waits for the reads of one of the latest rounds
+    const FollowingOf following_;
+    std::deque<Wait> begun_; ///< the first write of the next operation, if it was started early
 };
 
 } // namespace rvk::distributed

@@ -41,11 +41,13 @@ class Staged final : public SharedMemory {
         : memories_(memories.begin(), memories.end()), staging_(staging) {}
 
     void wait_for_results() override {} // there is only one stream
+    void write_after(const runtime::Event& event) override { rvk::stream(staging_.stream()).wait(event); }
     Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) override {
-        return [this, rank, begin, number = staging_.download(tensors)] {
+        const std::int64_t number = staging_.download(tensors);
+        return Wait(staging_.event_of(number), [this, rank, begin, number] {
             const std::span filled = bytes_of(staging_.wait_for(number));
             copy_host(memory(rank, begin, filled.size()), filled);
-        };
+        });
     }
     void copy_to(const at::Tensor& target, int rank, std::int64_t begin) override {
         const at::Tensor host = staging_.host_for(target);
@@ -57,9 +59,7 @@ class Staged final : public SharedMemory {
         copy_to(own, rank, begin);
         return own;
     }
-    Wait reads() override {
-        return [] {}; // the CPU has read already
-    }
+    Wait reads() override { return {}; } // the CPU has read already
 
   private:
     std::span<std::byte> memory(int rank, std::int64_t begin, std::size_t bytes) const {
@@ -72,7 +72,7 @@ class Staged final : public SharedMemory {
 };
 
 Wait after(c10::Stream stream) {
-    return [event = rvk::stream(stream).record()] { event.wait(); };
+    return Wait(rvk::stream(stream).record());
 }
 
 /// Makes later work on `stream` wait for the work that is on `other` now.
@@ -93,6 +93,7 @@ class Imported : public SharedMemory {
         : views_(std::move(views)), reading_(staging.stream()), writing_(writing) {}
 
     void wait_for_results() override { follow(writing_, reading_); }
+    void write_after(const runtime::Event& event) override { rvk::stream(writing_).wait(event); }
     Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) override {
         for (const at::Tensor& tensor : tensors) {
             copy_bytes(writing_, view(rank, begin, tensor), tensor);

@@ -12,11 +12,31 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace rvk::distributed {
 
-/// A function that waits for work of the device.
-using Wait = std::function<void()>;
+/// Waits for work of the device, and then lets the CPU do its part.
+class Wait {
+  public:
+    /// There is nothing to wait for.
+    Wait() = default;
+    explicit Wait(runtime::Event event, std::function<void()> then = {})
+        : event_(std::move(event)), then_(std::move(then)) {}
+
+    /// Whether the device has finished.
+    bool device_is_done() const { return event_.done(); }
+    /// Call it once.
+    void operator()() const {
+        event_.wait();
+        if (then_)
+            then_();
+    }
+
+  private:
+    runtime::Event event_;
+    std::function<void()> then_;
+};
 
 /// Uses the shared memory from one device. `begin` is an offset in a rank's memory, in bytes; tensors are
 /// flat. Work that reads is queued on the staging's stream, which must be the current one. For one thread.
@@ -26,6 +46,8 @@ class SharedMemory {
 
     /// Makes later writes and copies wait for the work that is on the staging's stream now.
     virtual void wait_for_results() = 0;
+    /// Makes later writes wait for the event. Copies and reads may wait for it, too.
+    virtual void write_after(const runtime::Event& event) = 0;
     /// Starts to copy tensors to consecutive addresses. The result waits until they are there.
     virtual Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) = 0;
     /// Starts to copy from the memory to a tensor.

@@ -28,6 +28,10 @@ class Staging : public torch::CustomClassHolder {
     /// Starts to copy flat tensors to consecutive addresses of the host. At most largest_piece bytes in
     /// total; at most two more downloads may start before this one's wait_for(). Returns its number.
     std::int64_t download(std::span<const at::Tensor> tensors);
+    /// The event that ends the download.
+    runtime::Event event_of(std::int64_t download) const {
+        return down_[static_cast<std::size_t>(download % depth)].copied;
+    }
     /// Waits for the download. Returns its bytes, which remain valid until the third download after it
     /// starts.
     at::Tensor wait_for(std::int64_t download);

@@ -5,12 +5,53 @@
 #include "reduction.h"
 #include "staging.h"
 
+#include <ATen/core/Tensor.h>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rvk::distributed {
 
 using Tensors = std::span<const at::Tensor>;
+
+enum class Collective : std::uint8_t {
+    barrier,
+    all_reduce,
+    reduce,
+    broadcast,
+    all_gather,
+    gather,
+    scatter,
+    reduce_scatter,
+    all_to_all
+};
+
+/// A call of a collective. The tensors need not be contiguous; all are on `device`.
+struct Call {
+    Collective collective = Collective::barrier;
+    std::string what;   ///< its description in error messages; equal on all ranks
+    double timeout = 0; ///< seconds, from when the operation starts
+    DeviceIndex device = 0;
+    /// all_reduce, reduce and broadcast overwrite each output; inputs is empty. One call may hold several
+    /// all_gathers or reduce_scatters: input i of an all_gather goes to outputs i·size to (i + 1)·size - 1,
+    /// and output i of a reduce_scatter comes from the inputs with those numbers.
+    std::vector<at::Tensor> outputs, inputs;
+    int root = -1; ///< of reduce, broadcast, gather, scatter
+    Reduction reduction;
+};
+
+/// A call that is queued behind the running one.
+struct Following {
+    const Call* call;     ///< valid until the running operation returns
+    runtime::Event ready; ///< the call's tensors may be read then
+};
+/// Returns the next call, for which it waits for at most `patience`; empty if there is none whose tensors may
+/// be read before the running operation has ended.
+using FollowingOf = std::function<std::optional<Following>(std::chrono::microseconds patience)>;
 
 /// The collective operations of one rank. All tensors are flat and on the staging's device, and the staging's
 /// stream is the current one. An operation queues its work there and returns when the last of it is queued.

@@ -133,7 +133,7 @@ std::optional<std::size_t> best_of(std::span<const Trial> trials, Objective obje
 
 SearchJudgment judge(std::span<const Trial> trials, std::size_t chosen,
                      std::span<const std::span<const std::int64_t>> rows, std::size_t overlap,
-                     std::uint64_t seed) {
+                     std::uint64_t seed, ThreadPool& pool) {
     SearchJudgment judgment;
     judgment.trials = trials.size();
     judgment.diverged =
@@ -160,15 +160,16 @@ SearchJudgment judge(std::span<const Trial> trials, std::size_t chosen,
     if (overlap > 1)
         if (const auto length = optimal_block_length(column(returns, returns.chosen)))
             options.block_length = std::max(static_cast<double>(overlap), *length);
+    const Expected<StrategyTests> tests = test_strategies(panel, options, pool);
     judgment.superior_p = value_or_reason(
-        superior_ability(panel, options), "test of superior ability",
-        [](const SuperiorAbility& test) { return test.p_value; }, reasons);
+        tests, "test of superior ability", [](const StrategyTests& test) { return test.superior.p_value; },
+        reasons);
     judgment.chosen_p = value_or_reason(
-        stepdown_p_values(panel, options), "p-value of the chosen setting",
-        [&](const std::vector<double>& p) { return p[returns.chosen]; }, reasons);
+        tests, "p-value of the chosen setting",
+        [&](const StrategyTests& test) { return test.stepdown[returns.chosen]; }, reasons);
     if (returns.strategies > 1)
         judgment.overfitting = value_or_reason(
-            probability_of_overfitting(panel, 10), "probability of overfitting",
+            probability_of_overfitting(panel, 10, pool), "probability of overfitting",
             [](const Overfitting& result) { return result.probability; }, reasons);
     return judgment;
 }

@@ -250,7 +250,7 @@ SearchResult SearchJob::result(TrialDataCache& cache, const std::vector<Trial>& 
     result.meaning = data->rows.meaning;
     result.folds = data->plan.folds.size();
     result.judgment = judge(last, *result.best, instants, data->rows.meaning.horizon,
-                            static_cast<std::uint64_t>(search_.config.seed));
+                            static_cast<std::uint64_t>(search_.config.seed), *pool_);
     result.judgment.linear_loss_saved =
         loss_saved(data->rows, data->scored, data->block, scored_linear_forecasts(*data, *pool_));
     result.notes = progress_.notes;

@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 using Steady = std::chrono::steady_clock;
 
 /// Settings that all networks of a population share; see mlp::Population.
-constexpr std::array shared_keys{"hidden_layers",
+constexpr std::array shared_keys{"model",
+                                 "hidden_layers",
                                  "dropout_rate",
                                  "activation",
                                  "loss",
@@ -62,8 +63,12 @@ mlp::ModelDescription model_of(const ReadyTrial& trial) {
     return trainer::network_of(trial.config, trial.data->rows.inputs(), trial.data->rows.meaning);
 }
 
+/// A trial's score needs no sigma, so no network predicts its training rows.
 JobSettings job_settings(const ReadyTrial& trial, std::size_t threads) {
-    return {trial.config.epochs, static_cast<std::size_t>(trial.config.batch_size), threads, {}};
+    return {.epochs = trial.config.epochs,
+            .batch_size = static_cast<std::size_t>(trial.config.batch_size),
+            .threads = threads,
+            .training_errors = false};
 }
 
 /// The number of steps of the network with the most rows.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -22,6 +23,36 @@ double quantile(const std::vector<double>& sorted, double share) {
     const auto below = static_cast<std::size_t>(place);
     const double next = sorted[std::min(below + 1, sorted.size() - 1)];
     return sorted[below] + (place - static_cast<double>(below)) * (next - sorted[below]);
+}
+
+/// Strategies whose sums stay in registers while a resample is read.
+constexpr std::size_t summed_together = 16;
+using StrategyGroup = std::array<double, summed_together>;
+
+/// A period that a resample contains, and how often.
+struct DrawnPeriod {
+    std::size_t period;
+    double times;
+};
+
+std::vector<DrawnPeriod> drawn_periods(const std::vector<std::uint32_t>& resample) {
+    std::vector<double> times(resample.size());
+    for (const std::uint32_t period : resample)
+        times[period] += 1;
+    std::vector<DrawnPeriod> drawn;
+    for (std::size_t period = 0; period < times.size(); ++period)
+        if (times[period] > 0)
+            drawn.push_back({period, times[period]});
+    return drawn;
+}
+
+/// A copy of `count` strategies without gaps between periods, padded with zeros.
+std::vector<StrategyGroup> columns_of(const Panel& panel, std::size_t first, std::size_t count) {
+    std::vector<StrategyGroup> rows(panel.periods());
+    for (std::size_t period = 0; period < rows.size(); ++period)
+        for (std::size_t s = 0; s < count; ++s)
+            rows[period][s] = panel.at(period, first + s);
+    return rows;
 }
 
 } // namespace
@@ -126,23 +157,28 @@ bootstrap_interval(std::span<const double> values,
     return BootstrapInterval{std::isfinite(own) ? interval.including(own) : interval, options.level, length};
 }
 
-std::vector<double> bootstrap_means(const Panel& panel, double block_length,
-                                    const BootstrapOptions& options) {
+std::vector<double> bootstrap_means(const Panel& panel, double block_length, const BootstrapOptions& options,
+                                    ThreadPool& pool) {
     const std::size_t periods = panel.periods(), strategies = panel.strategies;
-    std::vector<double> means(options.replicates * strategies), weights(periods);
-    for (std::size_t replicate = 0; replicate < options.replicates; ++replicate) {
-        std::ranges::fill(weights, 0.0);
-        for (const std::uint32_t row :
-             stationary_resample(periods, block_length, options.seed, static_cast<std::uint32_t>(replicate)))
-            weights[row] += 1;
-        double* const sums = means.data() + replicate * strategies;
-        for (std::size_t period = 0; period < periods; ++period)
-            if (weights[period] > 0)
-                for (std::size_t s = 0; s < strategies; ++s)
-                    sums[s] += weights[period] * panel.at(period, s);
-        for (std::size_t s = 0; s < strategies; ++s)
-            sums[s] /= static_cast<double>(periods);
-    }
+    std::vector<std::vector<DrawnPeriod>> resamples(options.replicates);
+    pool.for_each(resamples.size(), [&](std::size_t r) {
+        resamples[r] = drawn_periods(
+            stationary_resample(periods, block_length, options.seed, static_cast<std::uint32_t>(r)));
+    });
+    std::vector<double> means(options.replicates * strategies);
+    pool.for_each((strategies + summed_together - 1) / summed_together, [&](std::size_t group) {
+        const std::size_t first = group * summed_together;
+        const std::size_t count = std::min(summed_together, strategies - first);
+        const std::vector<StrategyGroup> rows = columns_of(panel, first, count);
+        for (std::size_t r = 0; r < resamples.size(); ++r) {
+            StrategyGroup sums{};
+            for (const DrawnPeriod& drawn : resamples[r])
+                for (std::size_t s = 0; s < summed_together; ++s)
+                    sums[s] += drawn.times * rows[drawn.period][s];
+            for (std::size_t s = 0; s < count; ++s)
+                means[r * strategies + first + s] = sums[s] / static_cast<double>(periods);
+        }
+    });
     return means;
 }
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -34,68 +37,89 @@ std::vector<double> column(const Panel& panel, std::size_t strategy) {
 }
 
 /// The block length for all strategies: the mean of their optimal block lengths.
-double shared_block_length(const Panel& panel, const BootstrapOptions& options) {
+double shared_block_length(const Panel& panel, const BootstrapOptions& options, ThreadPool& pool) {
     if (options.block_length > 0)
         return options.block_length;
+    std::vector<std::optional<double>> lengths(panel.strategies);
+    pool.for_each(lengths.size(), [&](std::size_t s) {
+        if (const Expected<double> length = optimal_block_length(column(panel, s)))
+            lengths[s] = *length;
+    });
     double sum = 0, count = 0;
-    for (std::size_t s = 0; s < panel.strategies; ++s)
-        if (const Expected<double> length = optimal_block_length(column(panel, s))) {
+    for (const auto& length : lengths)
+        if (length) {
             sum += *length;
             ++count;
         }
     return count > 0 ? sum / count : 1;
 }
 
-Expected<Studentized> studentize(const Panel& panel, const BootstrapOptions& options) {
+/// Per strategy: the std of its bootstrap means; 0 if they do not vary.
+std::vector<double> standard_errors(std::span<const double> means, std::size_t strategies) {
+    const auto count = static_cast<double>(means.size() / strategies);
+    std::vector<double> centers(strategies), errors(strategies);
+    for (std::size_t i = 0; i < means.size(); i += strategies)
+        for (std::size_t s = 0; s < strategies; ++s)
+            centers[s] += means[i + s];
+    for (double& center : centers)
+        center /= count;
+    for (std::size_t i = 0; i < means.size(); i += strategies)
+        for (std::size_t s = 0; s < strategies; ++s) {
+            const double difference = means[i + s] - centers[s];
+            errors[s] += difference * difference;
+        }
+    for (double& error : errors)
+        error = std::sqrt(error / (count - 1));
+    return errors;
+}
+
+/// Keeps only these columns of a table with `width` columns.
+void keep_columns(std::vector<double>& table, std::size_t width, std::span<const std::size_t> columns) {
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < table.size(); row += width)
+        for (const std::size_t column : columns)
+            table[kept++] = table[row + column];
+    table.resize(kept);
+}
+
+Expected<Studentized> studentize(const Panel& panel, const BootstrapOptions& options, ThreadPool& pool) {
     Studentized result;
     result.periods = panel.periods();
     result.resamples = options.replicates;
-    result.block_length = shared_block_length(panel, options);
+    result.block_length = shared_block_length(panel, options, pool);
     if (auto reason = too_few_periods(result.periods, result.block_length))
         return *reason;
-    const std::vector<double> all = bootstrap_means(panel, result.block_length, options);
-    const auto count = static_cast<double>(options.replicates);
+    result.replicates = bootstrap_means(panel, result.block_length, options, pool);
+    const std::vector<double> errors = standard_errors(result.replicates, panel.strategies);
     for (std::size_t s = 0; s < panel.strategies; ++s) {
-        double sum = 0, squares = 0;
-        for (std::size_t r = 0; r < options.replicates; ++r)
-            sum += all[r * panel.strategies + s];
-        for (std::size_t r = 0; r < options.replicates; ++r)
-            squares += std::pow(all[r * panel.strategies + s] - sum / count, 2);
-        if (!(squares > 0))
+        if (!(errors[s] > 0))
             continue;
         const std::vector<double> values = column(panel, s);
         result.strategies.push_back(s);
         result.means.push_back(std::accumulate(values.begin(), values.end(), 0.0) /
                                static_cast<double>(values.size()));
-        result.errors.push_back(std::sqrt(squares / (count - 1)));
+        result.errors.push_back(errors[s]);
     }
     if (result.strategies.empty())
         return Error("no strategy differs from the reference");
-    for (std::size_t r = 0; r < options.replicates; ++r)
-        for (const std::size_t s : result.strategies)
-            result.replicates.push_back(all[r * panel.strategies + s]);
+    if (result.strategies.size() < panel.strategies)
+        keep_columns(result.replicates, panel.strategies, result.strategies);
     return result;
 }
 
 /// The share of resamples whose largest difference from `centers` reaches the statistic.
-double p_value(const Studentized& data, std::span<const double> centers, double statistic) {
-    std::size_t reached = 0;
-    for (std::size_t r = 0; r < data.resamples; ++r) {
+double p_value(const Studentized& data, std::span<const double> centers, double statistic, ThreadPool& pool) {
+    std::vector<std::uint8_t> reached(data.resamples);
+    pool.for_each(data.resamples, [&](std::size_t r) {
         double largest = 0;
         for (std::size_t s = 0; s < centers.size(); ++s)
             largest = std::max(largest, data.difference(r, s, centers[s]));
-        reached += largest >= statistic ? 1 : 0;
-    }
-    return static_cast<double>(reached) / static_cast<double>(data.resamples);
+        reached[r] = largest >= statistic ? 1 : 0;
+    });
+    return static_cast<double>(std::ranges::count(reached, 1)) / static_cast<double>(data.resamples);
 }
 
-} // namespace
-
-Expected<SuperiorAbility> superior_ability(const Panel& advantages, const BootstrapOptions& options) {
-    const Expected<Studentized> studentized = studentize(advantages, options);
-    if (!studentized)
-        return studentized.error();
-    const Studentized& data = *studentized;
+SuperiorAbility superior_ability(const Studentized& data, ThreadPool& pool) {
     const double hopeless = -std::sqrt(2 * std::log(std::log(static_cast<double>(data.periods))));
     std::vector<double> lower = data.means, consistent = data.means;
     std::size_t best = 0;
@@ -109,33 +133,41 @@ Expected<SuperiorAbility> superior_ability(const Panel& advantages, const Bootst
     SuperiorAbility result;
     result.statistic = std::max(0.0, data.statistic(best));
     result.best = data.strategies[best];
-    result.lower = p_value(data, lower, result.statistic);
-    result.p_value = p_value(data, consistent, result.statistic);
-    result.upper = p_value(data, data.means, result.statistic);
+    result.lower = p_value(data, lower, result.statistic, pool);
+    result.p_value = p_value(data, consistent, result.statistic, pool);
+    result.upper = p_value(data, data.means, result.statistic, pool);
     result.block_length = data.block_length;
     return result;
 }
 
-Expected<std::vector<double>> stepdown_p_values(const Panel& advantages, const BootstrapOptions& options) {
-    const Expected<Studentized> studentized = studentize(advantages, options);
-    if (!studentized)
-        return studentized.error();
-    const Studentized& data = *studentized;
+/// How many resamples reach each strategy's statistic, by its place in `order` (the best first). A strategy
+/// is compared with the largest of itself and all weaker ones.
+std::vector<std::size_t> resamples_that_reach(const Studentized& data, std::span<const std::size_t> order,
+                                              ThreadPool& pool) {
+    std::vector<std::vector<std::size_t>> parts(pool.size(), std::vector<std::size_t>(order.size()));
+    pool.for_each(parts.size(), [&](std::size_t part) {
+        for (std::size_t r = part; r < data.resamples; r += parts.size()) {
+            double largest = -std::numeric_limits<double>::infinity();
+            for (std::size_t place = order.size(); place-- > 0;) {
+                const std::size_t s = order[place];
+                largest = std::max(largest, data.difference(r, s, data.means[s]));
+                parts[part][place] += largest >= data.statistic(s) ? 1 : 0;
+            }
+        }
+    });
+    std::vector<std::size_t> reached(order.size());
+    for (const auto& part : parts)
+        std::ranges::transform(reached, part, reached.begin(), std::plus<>());
+    return reached;
+}
+
+/// One p-value for each of `strategies` strategies.
+std::vector<double> stepdown_p_values(const Studentized& data, std::size_t strategies, ThreadPool& pool) {
     std::vector<std::size_t> order(data.means.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](auto a, auto b) { return data.statistic(a) > data.statistic(b); });
-
-    // The stepdown compares each strategy with the largest of itself and all weaker strategies.
-    std::vector<std::size_t> reached(order.size());
-    for (std::size_t r = 0; r < data.resamples; ++r) {
-        double largest = -std::numeric_limits<double>::infinity();
-        for (std::size_t place = order.size(); place-- > 0;) {
-            const std::size_t s = order[place];
-            largest = std::max(largest, data.difference(r, s, data.means[s]));
-            reached[place] += largest >= data.statistic(s) ? 1 : 0;
-        }
-    }
-    std::vector<double> result(advantages.strategies, 1.0);
+    const std::vector<std::size_t> reached = resamples_that_reach(data, order, pool);
+    std::vector<double> result(strategies, 1.0);
     double previous = 0;
     for (std::size_t place = 0; place < order.size(); ++place) {
         previous =
@@ -143,6 +175,17 @@ Expected<std::vector<double>> stepdown_p_values(const Panel& advantages, const B
         result[data.strategies[order[place]]] = previous;
     }
     return result;
+}
+
+} // namespace
+
+Expected<StrategyTests> test_strategies(const Panel& advantages, const BootstrapOptions& options,
+                                        ThreadPool& pool) {
+    const Expected<Studentized> data = studentize(advantages, options, pool);
+    if (!data)
+        return data.error();
+    return StrategyTests{superior_ability(*data, pool),
+                         stepdown_p_values(*data, advantages.strategies, pool)};
 }
 
 } // namespace rekindle::research

@@ -38,21 +38,29 @@ class Splitter {
         : strategies_(returns.strategies), blocks_(blocks), centers_(strategies_),
           sums_(strategies_ * blocks) {
         const std::size_t periods = returns.periods();
-        for (std::size_t s = 0; s < strategies_; ++s) {
-            for (std::size_t period = 0; period < periods; ++period)
+        for (std::size_t period = 0; period < periods; ++period)
+            for (std::size_t s = 0; s < strategies_; ++s)
                 centers_[s] += returns.at(period, s) / static_cast<double>(periods);
-            std::size_t period = 0;
-            for (std::size_t block = 0; block < blocks; ++block) {
-                const std::size_t length = periods / blocks + (block < periods % blocks ? 1 : 0);
-                for (std::size_t end = period + length; period < end; ++period) {
+        std::size_t period = 0;
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const std::size_t length = periods / blocks + (block < periods % blocks ? 1 : 0);
+            for (std::size_t end = period + length; period < end; ++period)
+                for (std::size_t s = 0; s < strategies_; ++s) {
                     const double value = returns.at(period, s) - centers_[s];
                     sums_[s * blocks + block] += {value, value * value, 1};
                 }
-            }
         }
     }
 
-    /// The Sharpe ratio of a strategy over the blocks whose bits are set.
+    /// The Sharpe ratio of every strategy over the blocks whose bits are set.
+    std::vector<double> sharpes(std::uint32_t chosen) const {
+        std::vector<double> ratios(strategies_);
+        for (std::size_t s = 0; s < strategies_; ++s)
+            ratios[s] = sharpe(s, chosen);
+        return ratios;
+    }
+
+  private:
     double sharpe(std::size_t strategy, std::uint32_t chosen) const {
         Sums total;
         for (std::size_t block = 0; block < blocks_; ++block)
@@ -61,33 +69,25 @@ class Splitter {
         return total.sharpe(centers_[strategy]);
     }
 
-    void add_split(std::uint32_t chosen, Overfitting& result) const {
-        const std::uint32_t others = ~chosen & ((1u << blocks_) - 1);
-        std::size_t best = 0;
-        double inside = sharpe(0, chosen);
-        for (std::size_t s = 1; s < strategies_; ++s)
-            if (const double ratio = sharpe(s, chosen); ratio > inside) {
-                best = s;
-                inside = ratio;
-            }
-        const double outside = sharpe(best, others);
-        double below = 0, equal = 0;
-        for (std::size_t s = 0; s < strategies_; ++s) {
-            const double ratio = s == best ? outside : sharpe(s, others);
-            below += ratio < outside ? 1 : 0;
-            equal += ratio == outside ? 1 : 0;
-        }
-        const double rank = (below + (equal + 1) / 2) / (static_cast<double>(strategies_) + 1);
-        result.logits.push_back(std::log(rank / (1 - rank)));
-        result.chosen.push_back(inside);
-        result.outside.push_back(outside);
-    }
-
-  private:
     std::size_t strategies_, blocks_;
     std::vector<double> centers_;
     std::vector<Sums> sums_; ///< one per block, strategy after strategy
 };
+
+/// Chooses the best strategy by its ratio inside a half, and ranks it by the ratios in the other half.
+void judge_split(std::size_t split, std::span<const double> inside, std::span<const double> outside,
+                 Overfitting& result) {
+    const auto best = static_cast<std::size_t>(std::ranges::max_element(inside) - inside.begin());
+    double below = 0, equal = 0;
+    for (const double ratio : outside) {
+        below += ratio < outside[best] ? 1 : 0;
+        equal += ratio == outside[best] ? 1 : 0;
+    }
+    const double rank = (below + (equal + 1) / 2) / (static_cast<double>(outside.size()) + 1);
+    result.logits[split] = std::log(rank / (1 - rank));
+    result.chosen[split] = inside[best];
+    result.outside[split] = outside[best];
+}
 
 /// Bit masks of every choice of half of the blocks, in lexicographic order of the blocks.
 std::vector<std::uint32_t> halves(std::size_t blocks) {
@@ -104,7 +104,7 @@ std::vector<std::uint32_t> halves(std::size_t blocks) {
 
 } // namespace
 
-Expected<Overfitting> probability_of_overfitting(const Panel& returns, std::size_t blocks) {
+Expected<Overfitting> probability_of_overfitting(const Panel& returns, std::size_t blocks, ThreadPool& pool) {
     if (blocks < 2 || blocks > 20 || blocks % 2 != 0)
         throw usage_error(fmt::format("{} cannot be divided into two equal halves", counted(blocks, "block")))
             .expected("an even number from 2 to 20");
@@ -114,10 +114,18 @@ Expected<Overfitting> probability_of_overfitting(const Panel& returns, std::size
         return Error(fmt::format("{} are too few for {} of at least two",
                                  counted(returns.periods(), "period"), counted(blocks, "block")));
     const Splitter splitter(returns, blocks);
+    const std::vector<std::uint32_t> all = halves(blocks);
     Overfitting result;
-    for (const std::uint32_t half : halves(blocks))
-        splitter.add_split(half, result);
-    result.splits = result.logits.size();
+    result.splits = all.size();
+    for (auto* values : {&result.logits, &result.chosen, &result.outside})
+        values->resize(all.size());
+    // The order is symmetric: the other half of split i is the half of the i-th split from the end.
+    pool.for_each(all.size() / 2, [&](std::size_t i) {
+        const std::size_t other = all.size() - 1 - i;
+        const std::vector<double> first = splitter.sharpes(all[i]), second = splitter.sharpes(all[other]);
+        judge_split(i, first, second, result);
+        judge_split(other, second, first, result);
+    });
     const auto share = [&](const std::vector<double>& values, auto counts) {
         return static_cast<double>(std::ranges::count_if(values, counts)) /
                static_cast<double>(result.splits);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 namespace rekindle::research {
 
@@ -33,7 +34,6 @@ class JobTrainer {
           slices_(jobs.size()), losses_(jobs.size()), rows_(jobs.size()), diverged_(jobs.size()) {
         for (const NetworkJob& job : jobs)
             batches_.push_back((rows_of(job).train.size() + settings.batch_size - 1) / settings.batch_size);
-        longest_ = *std::max_element(batches_.begin(), batches_.end());
     }
 
     /// False if the token asked to stop.
@@ -41,10 +41,16 @@ class JobTrainer {
     std::vector<NetworkResult> results();
 
   private:
+    /// Members of the population that train at the same time.
+    struct Group {
+        std::size_t begin, end;
+    };
+
     const FoldRows& rows_of(const NetworkJob& job) const { return block_.folds()[job.fold]; }
-    void shuffle(std::int64_t epoch);
+    bool run_group(Group group, const JobProgress& progress, const CancellationToken& cancellation);
+    void shuffle(Group group, std::int64_t epoch);
     /// Trains batches [first, first + count) of the epoch.
-    void train_slice(std::size_t first, std::size_t count);
+    void train_slice(Group group, std::size_t first, std::size_t count);
     double mean_loss() const;
     std::vector<float> outputs_of(std::size_t member, RowRange rows) const;
     std::vector<double> training_errors_of(std::size_t member) const;
@@ -59,16 +65,17 @@ class JobTrainer {
     std::vector<std::vector<std::uint32_t>> orders_; ///< per member: the row order of this epoch
     std::vector<std::span<const std::uint32_t>> slices_;
     std::vector<std::size_t> batches_; ///< per member: batches in an epoch
-    std::size_t longest_ = 0;
-    std::vector<double> losses_;    ///< per member: sum over this epoch
-    std::vector<std::size_t> rows_; ///< per member: rows trained in this epoch
+    std::uint64_t done_ = 0;           ///< network-steps
+    std::vector<double> losses_;       ///< per member: sum over its last epoch
+    std::vector<std::size_t> rows_;    ///< per member: rows trained in this epoch
     std::vector<std::uint8_t> diverged_;
 };
 
-void JobTrainer::shuffle(std::int64_t epoch) {
-    std::ranges::fill(losses_, 0.0);
-    std::ranges::fill(rows_, std::size_t{0});
-    pool_.for_each(jobs_.size(), [&](std::size_t m) {
+void JobTrainer::shuffle(Group group, std::int64_t epoch) {
+    pool_.for_each(group.end - group.begin, [&](std::size_t i) {
+        const std::size_t m = group.begin + i;
+        losses_[m] = 0;
+        rows_[m] = 0;
         const RowRange train = rows_of(jobs_[m]).train;
         orders_[m] = trainer::epoch_order(train.size(), jobs_[m].training.seed, epoch);
         for (std::uint32_t& row : orders_[m])
@@ -76,9 +83,9 @@ void JobTrainer::shuffle(std::int64_t epoch) {
     });
 }
 
-void JobTrainer::train_slice(std::size_t first, std::size_t count) {
+void JobTrainer::train_slice(Group group, std::size_t first, std::size_t count) {
     const std::size_t batch = settings_.batch_size;
-    for (std::size_t m = 0; m < jobs_.size(); ++m) {
+    for (std::size_t m = group.begin; m < group.end; ++m) {
         const std::size_t rows = orders_[m].size();
         const std::size_t begin = std::min(first * batch, rows),
                           end = std::min((first + count) * batch, rows);
@@ -87,7 +94,8 @@ void JobTrainer::train_slice(std::size_t first, std::size_t count) {
                          : std::span<const std::uint32_t>(orders_[m]).subspan(begin, end - begin);
     }
     const auto results = population_.train(*samples_, slices_, batch);
-    for (std::size_t m = 0; m < jobs_.size(); ++m) {
+    for (std::size_t m = group.begin; m < group.end; ++m) {
+        slices_[m] = {};
         if (!results[m].finite)
             diverged_[m] = 1;
         losses_[m] += results[m].loss_sum;
@@ -106,25 +114,37 @@ double JobTrainer::mean_loss() const {
 }
 
 bool JobTrainer::run(const JobProgress& progress, const CancellationToken& cancellation) {
-    std::uint64_t per_epoch = 0, done = 0;
-    for (const std::size_t batches : batches_)
-        per_epoch += batches;
-    const std::uint64_t total = per_epoch * static_cast<std::uint64_t>(settings_.epochs);
-    trainer::SliceLength length(jobs_.size());
     population_.initialize();
+    // A GPU needs all networks at once. A CPU core trains one after the other, so that it finds the rows of
+    // the network's fold in its cache.
+    const bool on_cpu = population_.device().starts_with("cpu");
+    const std::size_t together = on_cpu ? std::max<std::size_t>(1, settings_.threads) : jobs_.size();
+    for (std::size_t begin = 0; begin < jobs_.size(); begin += together)
+        if (!run_group({begin, std::min(begin + together, jobs_.size())}, progress, cancellation))
+            return false;
+    return true;
+}
+
+bool JobTrainer::run_group(Group group, const JobProgress& progress, const CancellationToken& cancellation) {
+    const std::span<const std::size_t> batches =
+        std::span(batches_).subspan(group.begin, group.end - group.begin);
+    const std::size_t longest = std::ranges::max(batches);
+    const std::uint64_t total = std::accumulate(batches_.begin(), batches_.end(), std::uint64_t{0}) *
+                                static_cast<std::uint64_t>(settings_.epochs);
+    trainer::SliceLength length(batches.size());
     for (std::int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
-        shuffle(epoch);
-        for (std::size_t first = 0; first < longest_;) {
+        shuffle(group, epoch);
+        for (std::size_t first = 0; first < longest;) {
             if (cancellation.requested())
                 return false;
-            const auto count = std::min<std::size_t>(length.batches(), longest_ - first);
+            const auto count = std::min<std::size_t>(length.batches(), longest - first);
             const auto start = std::chrono::steady_clock::now();
-            train_slice(first, count);
+            train_slice(group, first, count);
             length.took(seconds_since(start));
-            for (const std::size_t batches : batches_)
-                done += std::min(first + count, batches) - std::min(first, batches);
+            for (const std::size_t own : batches)
+                done_ += std::min(first + count, own) - std::min(first, own);
             first += count;
-            progress(done, total, mean_loss());
+            progress(done_, total, mean_loss());
         }
         population_.finish_accumulation();
     }
@@ -165,27 +185,33 @@ void JobTrainer::measure_importance(std::size_t member, NetworkResult& result) {
     const std::vector<std::size_t> rows = evenly_spaced(block_.rows_with_target(fold.test), most_rows);
     if (rows.empty())
         return;
-    std::vector<float> inputs, targets;
+    // The population reads these values where they are, so they are shared.
+    const auto values = std::make_shared<std::vector<float>>();
+    std::vector<float> targets;
     for (const std::size_t row : rows) {
-        const auto values = block_.inputs({row, row + 1});
-        inputs.insert(inputs.end(), values.begin(), values.end());
+        const auto of_row = block_.inputs({row, row + 1});
+        values->insert(values->end(), of_row.begin(), of_row.end());
         targets.push_back(block_.targets({row, row + 1}).front());
     }
-    const auto loss_of = [&](const std::vector<float>& values) {
-        const auto samples = population_.prepare({values.data(), width, targets.data(), rows.size(), {}});
-        std::vector<float> outputs(rows.size() * population_.model().outputs());
+    std::vector<float> outputs(rows.size() * population_.model().outputs());
+    const auto loss = [&] {
+        const auto samples =
+            population_.prepare({values->data(), width, targets.data(), rows.size(), values});
         population_.predict(member, *samples, 0, rows.size(), outputs);
         return trainer::mean_output_loss(jobs_[member].training.loss, outputs, targets);
     };
-    result.test_loss = loss_of(inputs);
+    result.test_loss = loss();
+    const std::vector<float> inputs = *values;
     const auto order =
         trainer::epoch_order(rows.size(), jobs_[member].training.seed, trainer::importance_epoch);
     for (const auto& columns : settings_.permuted) {
-        std::vector<float> permuted = inputs;
         for (std::size_t i = 0; i < rows.size(); ++i)
             for (const std::size_t column : columns)
-                permuted[i * width + column] = inputs[order[i] * width + column];
-        result.permuted_losses.push_back(loss_of(permuted));
+                (*values)[i * width + column] = inputs[order[i] * width + column];
+        result.permuted_losses.push_back(loss());
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            for (const std::size_t column : columns)
+                (*values)[i * width + column] = inputs[i * width + column];
     }
 }
 
@@ -197,7 +223,8 @@ std::vector<NetworkResult> JobTrainer::results() {
         if (result.diverged)
             continue;
         result.training_loss = losses_[m] / static_cast<double>(rows_[m]);
-        result.training_errors = training_errors_of(m);
+        if (settings_.training_errors)
+            result.training_errors = training_errors_of(m);
         result.outputs = outputs_of(m, rows_of(jobs_[m]).test);
         if (!settings_.permuted.empty())
             measure_importance(m, result);

@@ -1,10 +1,12 @@
-#include "device/unit_tiles.h"
 #include "self_test/known_answer.h"
 
 #include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/product_units_bfloat16.h>
 #include <rekindle/kernels/families/selftest_matrix.h>
+#include <rekindle/kernels/unit_tiles.h>
 #include <rekindle/kernels/values.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <span>
@@ -41,6 +43,9 @@ KnownAnswer product_on_units(const MatrixShape& shape, const kernels::Kernel& ke
             .mistake = must_be_near<float>(expected, {"element"})};
 }
 
+/// The type of the factors; sums are float32.
+enum class UnitFactor { float16, bfloat16 };
+
 /// number: at most 2048, for bfloat16 at most 256.
 std::uint16_t factor_of(int number, UnitFactor type) {
     if (type == UnitFactor::bfloat16)
@@ -54,7 +59,8 @@ std::uint16_t factor_of(int number, UnitFactor type) {
 }
 
 /// The kernel that products use, with edges in all directions. Small integers, too.
-KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, UnitTile tile,
+KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor,
+                          const kernels::ProductUnitsVariant& tile, const Capabilities& can,
                           kernels::Feature disables) {
     constexpr std::uint32_t m = 72, n = 80, depth = 40;
     std::vector<int> a(std::size_t{m} * depth), b(std::size_t{depth} * n);
@@ -74,11 +80,19 @@ KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, UnitTile 
                 sum += a[row * depth + k] * b[k * n + column];
             expected[row * n + column].value = sum;
         }
-    tile.constants.dtype = kernels::value::dtype_float32;
-    tile.constants.a_sharing = kernels::value::sharing_quads_along_k;
-    tile.constants.b_sharing = kernels::value::sharing_quads_along_outer;
-    tile.constants.stores_quads = 1;
-    const auto constants = tile.constants.list();
+    const kernels::UnitSubgroups subgroups =
+        kernels::unit_subgroups(can.minimum_subgroup, can.maximum_subgroup);
+    const auto constants =
+        kernels::ProductUnitsConstants{.dtype = kernels::value::dtype_float32,
+                                       .shared_numbers = 1,
+                                       .a_sharing = kernels::value::sharing_quads_along_k,
+                                       .b_sharing = kernels::value::sharing_quads_along_outer,
+                                       .stores_quads = 1,
+                                       .subgroup_size = subgroups.size,
+                                       .idle_subgroups = subgroups.idle,
+                                       .shared_eights =
+                                           kernels::eights_of_tile(tile.rows, tile.columns, tile.depth)}
+            .list();
     const std::size_t a_bytes = a.size() * sizeof(std::uint16_t);
     return {.name = std::string("tiles on matrix units, ") +
                     (factor == UnitFactor::bfloat16 ? "bfloat16, " : "") + std::to_string(tile.rows) + " x " +
@@ -130,6 +144,19 @@ KnownAnswer places_of_elements() {
             .mistake = must_be_near<float>(std::move(expected), {"place"})};
 }
 
+/// The variant with this shape of matrix units and this size; null if kernels.json has none.
+const kernels::ProductUnitsVariant* variant_of(const MatrixShape& shape, UnitFactor factor,
+                                               std::uint32_t rows, std::uint32_t columns) {
+    const auto variants =
+        factor == UnitFactor::bfloat16
+            ? std::span<const kernels::ProductUnitsVariant>(kernels::product_units_variants_bfloat16)
+            : std::span<const kernels::ProductUnitsVariant>(kernels::product_units_variants);
+    const auto found = std::ranges::find_if(variants, [&](const kernels::ProductUnitsVariant& one) {
+        return one.unit == shape.feature && one.rows == rows && one.columns == columns;
+    });
+    return found == variants.end() ? nullptr : &*found;
+}
+
 } // namespace
 
 void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can) {
@@ -141,15 +168,16 @@ void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can)
         if (i != 0 && !can.features.contains(shape.feature))
             continue;
         list.push_back(product_on_units(shape, *of_shapes[i]));
-        const auto add_tile = [&](UnitFactor factor, const TileSize& size, kernels::Feature disables) {
-            if (const auto tile = tile_of(shape, factor, size, can))
-                list.push_back(tile_on_units(shape, factor, *tile, disables));
+        const auto add_tile = [&](UnitFactor factor, std::uint32_t rows, std::uint32_t columns,
+                                  kernels::Feature disables) {
+            if (const auto* const tile = variant_of(shape, factor, rows, columns))
+                list.push_back(tile_on_units(shape, factor, *tile, can, disables));
         };
-        add_tile(UnitFactor::float16, tile_64, shape.feature);
+        add_tile(UnitFactor::float16, 64, 64, shape.feature);
         if (can.features.contains(kernels::Feature::matrix_quads))
-            add_tile(UnitFactor::float16, tile_128x192, kernels::Feature::matrix_quads);
+            add_tile(UnitFactor::float16, 128, 192, kernels::Feature::matrix_quads);
         if (can.features.contains(kernels::Feature::bfloat16_units))
-            add_tile(UnitFactor::bfloat16, tile_64, kernels::Feature::bfloat16_units);
+            add_tile(UnitFactor::bfloat16, 64, 64, kernels::Feature::bfloat16_units);
     }
     if (can.features.contains(kernels::Feature::matrix_quads))
         list.push_back(places_of_elements());

@@ -103,6 +103,8 @@ class Batch {
     void wait_for(std::shared_ptr<EventSource> source, std::uint64_t value);
     /// Whether the driver has everything that the submit waits for.
     bool can_submit() const noexcept;
+    /// Whether something that the submit waits for had not been submitted when it was recorded.
+    bool was_held() const noexcept { return !sources_.empty(); }
     /// Notes that the recording uses these ranges; only for touches().
     void touch(std::span<const Access> accesses);
     bool touches(const Access& access) const { return touched_.overlaps(access.begin.address, access.bytes); }

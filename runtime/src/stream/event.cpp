@@ -9,6 +9,14 @@ bool Event::done() const {
     return !state_ || state_->source->completed() >= state_->value;
 }
 
+bool Event::submit() const {
+    require_usable();
+    if (!state_)
+        return true;
+    state_->source->flush_to(state_->value);
+    return state_->source->submitted_to(state_->value);
+}
+
 void Event::wait() const {
     if (!state_)
         return;

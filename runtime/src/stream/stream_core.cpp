@@ -454,8 +454,12 @@ void StreamCore::submit() {
 
 void StreamCore::submit_held() {
     const std::scoped_lock lock(mutex_);
+    const bool held = !waiting_.empty() || (open_ && open_->was_held());
     while (auto batch = take_waiting(true))
         execute(std::move(batch));
+    // The host may have recorded much since then, and may record nothing more for a while.
+    if (held && !collecting_ && waiting_.empty() && open_ && open_->can_submit())
+        submit();
 }
 
 bool StreamCore::close_for_fills() {

@@ -22,6 +22,10 @@ class Devices(unittest.TestCase):
                    "assert module.is_initialized()")
         subprocess.run([sys.executable, "-c", program], check=True, env=child_environment())
 
+    def test_a_chosen_device_counts_as_initialized(self):
+        program = ("import support; module = support.device_module(); module.set_device(0); assert module.is_initialized()")
+        subprocess.run([sys.executable, "-c", program], check=True, env=child_environment())
+
     def test_out_of_range_index_is_refused(self):
         with self.assertRaises((RuntimeError, IndexError)):
             torch.ones(1, device=f"{DEVICE}:{self.module.device_count()}")

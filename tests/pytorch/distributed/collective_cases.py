@@ -291,6 +291,50 @@ def _freed_input(report):
     report("freed input", torch.equal(gathered.cpu(), expected) and all((each == -1).all() for each in others))
 
 
+def _keep_busy():
+    """Queues work, so that the host queues what follows before the device reaches it."""
+    square = torch.randn(512, 512, device=_device())
+    for _ in range(8):
+        square = torch.softmax(square @ square, 1)
+
+
+def _queue_one(tensors, parts, generator):
+    """Starts a random collective on a random tensor, and applies it to `parts`, which has all ranks' values of each tensor.
+    Returns its work."""
+    size = dist.get_world_size()
+    kind, chosen, root = (int(torch.randint(0, most, (1,), generator=generator)) for most in (5, 4, size))
+    tensor, values_of_ranks = tensors[chosen], parts[chosen]
+    if kind == 0:
+        parts[chosen] = [values_of_ranks[root].clone() for _ in range(size)]
+        return dist.broadcast(tensor, root, async_op=True)
+    if kind == 1:
+        parts[chosen] = [functools.reduce(torch.maximum, values_of_ranks)] * size
+        return dist.all_reduce(tensor, dist.ReduceOp.MAX, async_op=True)
+    if kind == 2:
+        values_of_ranks[root] = functools.reduce(torch.minimum, values_of_ranks)
+        return dist.reduce(tensor, root, dist.ReduceOp.MIN, async_op=True)
+    if kind == 3:
+        tensors.append(torch.empty(size * tensor.numel(), dtype=tensor.dtype, device=_device()))
+        parts.append([torch.cat(values_of_ranks)] * size)
+        return dist.all_gather_into_tensor(tensors[-1], tensor, async_op=True)
+    return dist.barrier(async_op=True)
+
+
+def queued(report):
+    """Random collectives, all queued while the device is busy, some of them on the same tensors."""
+    for seed in range(12):
+        generator = torch.Generator().manual_seed(seed)
+        counts = (3, 1021, 300_000, 2_000_003)
+        parts = [_all(torch.int32, count) for count in counts]
+        tensors = [each[dist.get_rank()].to(_device()) for each in parts]
+        _keep_busy()
+        works = [_queue_one(tensors, parts, generator) for _ in range(12)]
+        for work in works:
+            work.wait()
+        for number, (tensor, expected) in enumerate(zip(tensors, parts)):
+            report(f"queued {seed}, tensor {number}", torch.equal(tensor.cpu(), expected[dist.get_rank()]))
+
+
 def functional(report):
     import torch.distributed._functional_collectives as functional
 
@@ -339,7 +383,7 @@ def sum_of_one():
 
 CASES = (
     all_reduce, reduce, broadcast, all_gather, gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive,
-    objects_and_groups, asynchronous, functional,
+    objects_and_groups, asynchronous, queued, functional,
 )  # fmt: skip
 
 

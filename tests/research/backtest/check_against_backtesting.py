@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Usage: check_against_backtesting.py REKINDLE. Runs the strategies of make_golden.py on the data that comes with the package
 backtesting (daily GOOG, hourly EURUSD, monthly BTCUSD), and `rekindle backtest` on their target positions. Every trade and the
-equity at the end of every session must be the same to the cent.
+equity at the end of every session must be the same to the cent. The figures of the report must be those that the package empyrical
+computes from the returns of the sessions.
 
-Needs backtesting 0.6 (PyPI).
+Needs backtesting 0.6 and empyrical-reloaded 0.5 or newer (PyPI).
 """
 import csv
 import datetime
@@ -13,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+import empyrical
 import make_golden
+import numpy as np
 import pandas as pd
 from backtesting.test import BTCUSD, EURUSD, GOOG
 
@@ -70,6 +73,26 @@ def compare(case, trades, result, equity):
             assert abs(by_date[str(stamp.date())] - value) < 0.005, stamp
 
 
+def compare_figures(case, result, equity):
+    """equity.csv has 12 significant digits."""
+    returns, year = equity["return"], result["periods_per_year"]
+    strategy, skill = result["strategy"], result["skill"]
+    expected = {
+        "total_return": empyrical.cum_returns_final(returns),
+        "annual_return": empyrical.annual_return(returns, annualization=year),
+        "annual_std": empyrical.annual_volatility(returns, annualization=year),
+        "sharpe": empyrical.sharpe_ratio(returns, annualization=1),
+        "market_share": empyrical.beta(returns, equity["market_return"]),
+    }
+    if case["data"] != "currency":  # the report measures drawdowns at bars, equity.csv at the ends of sessions
+        expected["largest_drawdown"] = -empyrical.max_drawdown(returns)
+    for name, value in expected.items():
+        own = strategy.get(name, skill.get(name))
+        assert abs(own - value) <= 1e-9 * max(1, abs(value)), f"{name}: {own}, empyrical has {value}"
+    drawdown = 1 - equity.equity / np.maximum.accumulate(np.maximum(equity.equity, make_golden.CAPITAL))
+    assert np.abs(drawdown - equity.drawdown).max() < 1e-9
+
+
 def main():
     failures = 0
     for case in make_golden.CASES:
@@ -78,8 +101,10 @@ def main():
             folder = pathlib.Path(name)
             write_inputs(folder, golden)
             try:
-                compare(golden, *run(sys.argv[1], folder, golden))
-                print(f"equal: {golden['name']}, {len(golden['trades'])} trades of {golden['data']}")
+                trades, result, equity = run(sys.argv[1], folder, golden)
+                compare(golden, trades, result, equity)
+                compare_figures(golden, result, equity)
+                print(f"equal: {golden['name']}, {len(golden['trades'])} trades of {golden['data']}, and the figures of empyrical")
             except (AssertionError, subprocess.CalledProcessError) as error:
                 failures += 1
                 print(f"DIFFERENT: {golden['name']} ({golden['data']}): {error}")

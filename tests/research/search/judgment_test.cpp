@@ -39,7 +39,8 @@ std::vector<Trial> without_skill(std::size_t count, std::size_t rows, std::uint6
 
 SearchJudgment judge_all(const std::vector<Trial>& trials, const std::vector<std::int64_t>& instants) {
     const std::vector<std::span<const std::int64_t>> rows(trials.size(), instants);
-    return judge(trials, *best_of(trials, Objective::loss), rows, 1, 1);
+    ThreadPool pool(2);
+    return judge(trials, *best_of(trials, Objective::loss), rows, 1, 1, pool);
 }
 
 std::vector<std::int64_t> hours(std::size_t count) {
@@ -82,7 +83,8 @@ TEST(SearchJudgment, TrialsWithOtherRowsAreComparedOnCommonOnes) {
         later.push_back(static_cast<std::int64_t>(row));
     trials[1].timing.erase(trials[1].timing.begin(), trials[1].timing.begin() + 50);
     const std::vector<std::span<const std::int64_t>> rows{all, later};
-    EXPECT_EQ(judge(trials, 0, rows, 1, 1).rows, 150U);
+    ThreadPool pool(1);
+    EXPECT_EQ(judge(trials, 0, rows, 1, 1, pool).rows, 150U);
 }
 
 TEST(SearchJudgment, TooFewRowsGiveAReason) {

@@ -1,9 +1,12 @@
 /// Whole searches on small files of bars.
 
+#include "search/trial_store.h"
+
 #include <rekindle/base/philox.h>
 #include <rekindle/base/text.h>
 #include <rekindle/foundation/error.h>
 #include <rekindle/foundation/file.h>
+#include <rekindle/mlp/model.h>
 #include <rekindle/research/search.h>
 #include <rekindle/research/walk_forward.h>
 #include <rekindle/trainer/settings.h>
@@ -165,38 +168,60 @@ TEST_F(SearchTest, TheSameForAnyNumberOfThreadsAndAfterAnInterruption) {
     }
 }
 
-/// A process that dies at a random moment loses only what it had not finished.
-TEST_F(SearchTest, SurvivesAProcessThatIsKilled) {
-    SearchOptions killed = options();
-    killed.rules.trials = 200;
+/// Starts a search in a child process and kills it when its database has grown to about `bytes`. Returns the
+/// search's folder.
+fs::path killed_search(const std::function<void()>& run, const fs::path& output, std::uintmax_t bytes) {
     const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
     if (child == 0) {
-        run(killed);
+        run();
         ::_exit(0);
     }
-    const fs::path output = killed.config.output;
+    EXPECT_GE(child, 0);
     fs::path folder;
-    const auto finished_trials = [&] { // the database grows by whole pages
+    const auto has_grown = [&] { // the database grows by whole pages
         std::error_code code;
         for (const auto& entry : fs::directory_iterator(output, code))
             if (entry.path().filename().string().starts_with("search_"))
                 folder = entry.path();
         return !folder.empty() && fs::exists(folder / "search.sqlite-wal", code) &&
-               fs::file_size(folder / "search.sqlite-wal", code) > 20'000;
+               fs::file_size(folder / "search.sqlite-wal", code) > bytes;
     };
-    while (!finished_trials() && ::waitpid(child, nullptr, WNOHANG) == 0)
-        ::usleep(1000);
+    while (!has_grown() && ::waitpid(child, nullptr, WNOHANG) == 0)
+        ::usleep(500);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    ASSERT_FALSE(folder.empty());
+    return folder;
+}
 
-    trainer::NullProgressSink progress;
-    const SearchOutcome rest = search(resumed(folder), progress, CancellationToken());
-    EXPECT_FALSE(rest.interrupted);
-    SearchOptions again = killed;
-    again.config.output = (folder_ / "again").string();
-    EXPECT_EQ(table_of(rest.folder), table_of(run(again).folder));
+/// A process that dies at a random moment loses only what it had not finished: the finished trials keep the
+/// seconds that they took, so none of them was trained again.
+TEST_F(SearchTest, SurvivesAProcessThatIsKilled) {
+    PhiloxStream random(15, RandomPurpose::test);
+    for (const SearchMethod method : {SearchMethod::sobol, SearchMethod::halving}) {
+        SearchOptions whole = options();
+        whole.rules.trials = 200;
+        whole.rules.method = method;
+        whole.config.epochs = 3;
+        const std::string expected = table_of(run(whole).folder);
+        for (int round = 0; round < 2; ++round) {
+            SearchOptions killed = whole;
+            killed.config.output = (folder_ / fmt::format("killed-{}-{}", int(method), round)).string();
+            const fs::path folder =
+                killed_search([&] { run(killed); }, killed.config.output, 16'000 + random.next_below(60'000));
+            ASSERT_FALSE(folder.empty());
+            const std::vector<Trial> finished = TrialStore(folder / "search.sqlite").trials();
+            EXPECT_GT(finished.size(), 0U);
+            EXPECT_FALSE(run(resumed(folder)).interrupted);
+            EXPECT_EQ(table_of(folder), expected);
+            const std::vector<Trial> all = TrialStore(folder / "search.sqlite").trials();
+            ASSERT_GE(all.size(), finished.size());
+            for (std::size_t t = 0; t < finished.size(); ++t) {
+                EXPECT_EQ(all[t].number, finished[t].number);
+                EXPECT_EQ(all[t].rung, finished[t].rung);
+                EXPECT_EQ(all[t].seconds, finished[t].seconds);
+            }
+        }
+    }
 }
 
 /// The score of a setting is what walk-forward says about it.
@@ -310,6 +335,30 @@ TEST_F(SearchTest, WrongUseIsNamed) {
     EXPECT_THAT(refusal(other), HasSubstr("epochs = 2"));
     write_days(folder_ / "days.csv", 330);
     EXPECT_THAT(refusal(resumed(folder)), HasSubstr("the bars are not those"));
+}
+
+/// A device trains many settings as one population, but never networks of different files.
+TEST_F(SearchTest, NetworksFromFilesVaryOnADevice) {
+    std::string values;
+    for (const std::size_t width : {3, 12}) {
+        const std::vector<std::size_t> hidden{width};
+        const fs::path file = folder_ / fmt::format("{}.json", width);
+        write_file_atomically(file,
+                              nlohmann::json(mlp::ModelDescription::default_network(7, hidden, 0)).dump());
+        values += (values.empty() ? "" : "|") + file.string();
+    }
+    SearchOptions searched = options();
+    searched.rules.method = SearchMethod::grid;
+    searched.rules.vary = {"learning-rate=1e-3|3e-3", "model=" + values};
+    const SearchOutcome expected = run(searched);
+    searched.config.device = "gpu:0"; // a CPU driver stands in when there is no GPU
+    searched.config.output = (folder_ / "device").string();
+    const SearchOutcome found = run(searched);
+    ASSERT_EQ(found.settings.size(), 4U);
+    for (std::size_t t = 0; t < 4; ++t)
+        EXPECT_NEAR(found.settings[t].loss_saved, expected.settings[t].loss_saved, 0.01) << t;
+    EXPECT_GT(std::abs(expected.settings[0].loss_saved - expected.settings[2].loss_saved), 0.1);
+    EXPECT_GT(std::abs(expected.settings[0].loss_saved - expected.settings[1].loss_saved), 0.1);
 }
 
 TEST_F(SearchTest, DivergedTrialsAreCountedAndNotChosen) {

@@ -27,6 +27,11 @@ const Json& golden() {
     return json;
 }
 
+ThreadPool& threads() {
+    static ThreadPool pool(2);
+    return pool;
+}
+
 double mean(std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -196,9 +201,9 @@ TEST(Overfitting, EqualsHoldout) {
     for (const Json& one : golden().at("panels")) {
         SCOPED_TRACE(one.at("name"));
         const auto returns = one.at("returns").get<std::vector<double>>();
-        const Overfitting own =
-            probability_of_overfitting({returns, one.at("strategies").get<std::size_t>()}, one.at("blocks"))
-                .value();
+        const Overfitting own = probability_of_overfitting({returns, one.at("strategies").get<std::size_t>()},
+                                                           one.at("blocks"), threads())
+                                    .value();
         EXPECT_EQ(own.splits, one.at("splits"));
         EXPECT_NEAR(own.probability, one.at("overfitting"), 1e-12);
         EXPECT_NEAR(own.probability_of_loss, one.at("loss"), 1e-12);
@@ -215,12 +220,12 @@ TEST(Overfitting, AcceptsStrategiesWithoutATrade) {
     std::vector<double> returns;
     for (const double value : normal_returns(200, 9, 0.5))
         returns.insert(returns.end(), {value, 0.0, -value});
-    const Overfitting own = probability_of_overfitting({returns, 3}, 10).value();
+    const Overfitting own = probability_of_overfitting({returns, 3}, 10, threads()).value();
     EXPECT_EQ(own.probability, 0);
-    EXPECT_FALSE(probability_of_overfitting({std::span(returns).first(9), 3}, 2));
-    EXPECT_FALSE(probability_of_overfitting({std::span(returns).first(200), 1}, 10));
-    EXPECT_THROW(probability_of_overfitting({returns, 3}, 7), Error);
-    EXPECT_THROW(probability_of_overfitting({returns, 3}, 22), Error);
+    EXPECT_FALSE(probability_of_overfitting({std::span(returns).first(9), 3}, 2, threads()));
+    EXPECT_FALSE(probability_of_overfitting({std::span(returns).first(200), 1}, 10, threads()));
+    EXPECT_THROW(probability_of_overfitting({returns, 3}, 7, threads()), Error);
+    EXPECT_THROW(probability_of_overfitting({returns, 3}, 22, threads()), Error);
 }
 
 TEST(SuperiorAbility, EqualsHoldout) {
@@ -229,15 +234,15 @@ TEST(SuperiorAbility, EqualsHoldout) {
         const auto returns = one.at("returns").get<std::vector<double>>();
         const Panel panel{returns, one.at("strategies").get<std::size_t>()};
         const BootstrapOptions options{.block_length = 4, .replicates = 20000, .seed = 11};
-        const SuperiorAbility own = superior_ability(panel, options).value();
+        const StrategyTests tests = test_strategies(panel, options, threads()).value();
+        const SuperiorAbility& own = tests.superior;
         EXPECT_EQ(own.best, one.at("best"));
         EXPECT_NEAR(own.statistic, one.at("statistic"), 0.04); // the standard error comes from the replicates
         EXPECT_NEAR(own.lower, one.at("p_values")[0], 0.012);
         EXPECT_NEAR(own.p_value, one.at("p_values")[1], 0.012);
         EXPECT_NEAR(own.upper, one.at("p_values")[2], 0.012);
-        const std::vector<double> stepdown = stepdown_p_values(panel, options).value();
-        for (std::size_t s = 0; s < stepdown.size(); ++s)
-            EXPECT_NEAR(stepdown[s], one.at("stepdown")[s], 0.012) << s;
+        for (std::size_t s = 0; s < tests.stepdown.size(); ++s)
+            EXPECT_NEAR(tests.stepdown[s], one.at("stepdown")[s], 0.012) << s;
     }
 }
 
@@ -247,9 +252,9 @@ TEST(SuperiorAbility, RarelyFindsSkillWhereThereIsNone) {
     for (std::uint32_t i = 0; i < panels; ++i) {
         const auto returns = normal_returns(120 * 20, 20000 + i);
         const BootstrapOptions options{.replicates = 300, .seed = i};
-        any += superior_ability({returns, 20}, options).value().p_value <= 0.05 ? 1 : 0;
-        const auto p_values = stepdown_p_values({returns, 20}, options).value();
-        stepdown += std::ranges::min(p_values) <= 0.05 ? 1 : 0;
+        const StrategyTests tests = test_strategies({returns, 20}, options, threads()).value();
+        any += tests.superior.p_value <= 0.05 ? 1 : 0;
+        stepdown += std::ranges::min(tests.stepdown) <= 0.05 ? 1 : 0;
     }
     EXPECT_LE(any, panels * 10 / 100);
     EXPECT_LE(stepdown, panels * 10 / 100);
@@ -259,12 +264,40 @@ TEST(SuperiorAbility, LeavesOutStrategiesWithoutADifference) {
     std::vector<double> returns;
     for (const double value : normal_returns(200, 12, 0.4))
         returns.insert(returns.end(), {0.0, value});
-    const auto p_values = stepdown_p_values({returns, 2}).value();
-    EXPECT_EQ(p_values[0], 1);
-    EXPECT_LT(p_values[1], 0.01);
-    EXPECT_EQ(superior_ability({returns, 2}).value().best, 1u);
-    EXPECT_FALSE(superior_ability({std::vector<double>(300, 0.0), 3}));
-    EXPECT_FALSE(superior_ability({std::span(returns).first(40), 2}));
+    const StrategyTests tests = test_strategies({returns, 2}, {}, threads()).value();
+    EXPECT_EQ(tests.stepdown[0], 1);
+    EXPECT_LT(tests.stepdown[1], 0.01);
+    EXPECT_EQ(tests.superior.best, 1u);
+    EXPECT_FALSE(test_strategies({std::vector<double>(300, 0.0), 3}, {}, threads()));
+    EXPECT_FALSE(test_strategies({std::span(returns).first(40), 2}, {}, threads()));
+}
+
+TEST(SuperiorAbility, DoesNotDependOnTheThreads) {
+    const auto returns = normal_returns(100 * 37, 5);
+    const BootstrapOptions options{.replicates = 100, .seed = 3};
+    ThreadPool one(1), three(3);
+    const StrategyTests own = test_strategies({returns, 37}, options, one).value();
+    const StrategyTests other = test_strategies({returns, 37}, options, three).value();
+    EXPECT_EQ(own.superior.p_value, other.superior.p_value);
+    EXPECT_EQ(own.superior.statistic, other.superior.statistic);
+    EXPECT_EQ(own.stepdown, other.stepdown);
+    EXPECT_EQ(probability_of_overfitting({returns, 37}, 8, one).value().logits,
+              probability_of_overfitting({returns, 37}, 8, three).value().logits);
+}
+
+/// The means of 37 strategies, which the function sums 16 at a time, and of each strategy alone.
+TEST(SuperiorAbility, BootstrapMeansAreThoseOfTheDrawnRows) {
+    constexpr std::size_t strategies = 37, periods = 60;
+    const auto returns = normal_returns(periods * strategies, 6);
+    const BootstrapOptions options{.replicates = 20, .seed = 4};
+    const auto means = bootstrap_means({returns, strategies}, 3, options, threads());
+    for (std::uint32_t r = 0; r < 20; ++r)
+        for (std::size_t s = 0; s < strategies; ++s) {
+            double sum = 0;
+            for (const std::uint32_t row : stationary_resample(periods, 3, options.seed, r))
+                sum += returns[row * strategies + s];
+            EXPECT_NEAR(means[r * strategies + s], sum / periods, 1e-12);
+        }
 }
 
 } // namespace

@@ -47,6 +47,29 @@ TEST_F(PromiseTest, TheHostGoesOnAndTheWorkIsHeldBack) {
     EXPECT_TRUE(promise->event().done());
 }
 
+TEST_F(PromiseTest, KeepingItSubmitsTheLastRecordedWork) {
+    const auto early = stream(), late = stream();
+    const Buffer words = memory(*late, numbered(100)), copy = memory(*early, std::size_t{100});
+    late->synchronize();
+    early->synchronize();
+    for (const std::uint32_t count : {1U, 3U, 40U}) {
+        const auto promise = device().make_promise();
+        const Event ready = late->record();
+        early->wait(promise->event());
+        early->copy(copy.pointer(), words.pointer(), words.bytes());
+        for (std::uint32_t i = 0; i < count; ++i)
+            advance(*early, copy, i);
+        const Event last = early->record();
+        promise->keep(ready);
+        while (!last.done()) // submits nothing
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        Words expected = numbered(100);
+        for (std::uint32_t i = 0; i < count; ++i)
+            expected = advanced(expected, i);
+        EXPECT_EQ(contents(*early, copy), expected);
+    }
+}
+
 TEST_F(PromiseTest, StreamsBehindAHeldStreamAreHeldToo) {
     const auto first = stream(), second = device().make_stream(StreamQueue::beside), third = stream(),
                late = stream();

@@ -93,6 +93,26 @@ TEST(Report, EscapesEveryText) {
     expect_balanced(html);
 }
 
+/// On a narrow screen, the style sheet turns the rows of wide tables into blocks that name each column.
+TEST(Report, WideTablesNameTheirColumns) {
+    ReportData data = fixtures::example_report();
+    data.sections.push_back(
+        {.title = "Section",
+         .charts = {},
+         .sentences = {"Run: rekindle train --data x."},
+         .tables = {{"Narrow", {"figure", "value"}, {{"a", "1 %"}}},
+                    {"Wide", {"score", "value", "baseline", ""}, {{"b", "2", "<3>", "c"}}}}});
+    const std::string html = render_report(data);
+    expect_balanced(html);
+    EXPECT_THAT(html, HasSubstr("<table><thead><tr><th scope=\"col\">figure"));
+    EXPECT_THAT(html, HasSubstr("<td>a</td><td class=\"r\">1\u202f%</td>"));
+    EXPECT_THAT(html, HasSubstr("<table class=\"blocks\"><thead><tr><th scope=\"col\">score"));
+    EXPECT_THAT(html, HasSubstr("<td>b</td><td class=\"r\" data-column=\"value\">2</td>"
+                                "<td data-column=\"baseline\">&lt;3&gt;</td><td>c</td>"));
+    EXPECT_THAT(html, HasSubstr(".blocks td[data-column]::before"));
+    EXPECT_THAT(html, HasSubstr("rekindle train <span class=\"option\">--data</span> x."));
+}
+
 TEST(Report, OmitsEmptyParts) {
     ReportData data;
     data.title = "nothing";

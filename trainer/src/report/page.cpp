@@ -17,6 +17,30 @@ namespace {
 
 constexpr int wide_chart = 500, chart_height = 320, profile_width = 320, profile_height = 340;
 
+/// Escapes the text, and keeps options of a command line whole: a browser may break a line after a hyphen.
+std::string with_whole_options(std::string_view text) {
+    std::string html;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string_view word = text.substr(0, end);
+        html +=
+            word.starts_with("--") ? "<span class=\"option\">" + escaped(word) + "</span>" : escaped(word);
+        if (end == text.size())
+            break;
+        html += ' ';
+        text.remove_prefix(end + 1);
+    }
+    return html;
+}
+
+/// Escapes the text, and keeps each percent sign on the line of its number.
+std::string with_attached_percent(std::string_view text) {
+    std::string html = escaped(text);
+    for (std::size_t at = html.find(" %"); at != std::string::npos; at = html.find(" %", at))
+        html.replace(at, 1, "\u202f");
+    return html;
+}
+
 /// Draws a score, its interval and its baseline, to show whether the interval contains the baseline.
 std::string interval_picture(const Score& score) {
     constexpr double width = 240, height = 34, margin = 10, middle = 13;
@@ -147,8 +171,8 @@ void Page::score_cards(std::span<const Score> scores) {
 }
 
 void Page::paragraph(std::string_view text, std::string_view style) {
-    out_ += (style.empty() ? std::string("<p>") : fmt::format("<p class=\"{}\">", style)) + escaped(text) +
-            "</p>\n";
+    out_ += (style.empty() ? std::string("<p>") : fmt::format("<p class=\"{}\">", style)) +
+            with_whole_options(text) + "</p>\n";
 }
 
 void Page::warnings(std::span<const std::string> warnings) {
@@ -184,7 +208,10 @@ void Page::charts(std::span<const Chart> charts, std::string_view columns) {
 void Page::table(const ReportTable& table) {
     if (table.rows.empty())
         return;
-    out_ += "<h3>" + escaped(table.title) + "</h3>\n<div class=\"scroll\"><table><thead><tr>";
+    // On a narrow screen, the rows of these tables become blocks in which each value has its column's name.
+    const bool blocks = table.columns.size() > 3;
+    out_ += "<h3>" + escaped(table.title) + "</h3>\n<div class=\"scroll\"><table" +
+            (blocks ? " class=\"blocks\"" : "") + "><thead><tr>";
     std::vector<bool> right(table.columns.size());
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         right[i] = std::ranges::all_of(table.rows,
@@ -195,9 +222,12 @@ void Page::table(const ReportTable& table) {
     out_ += "</tr></thead><tbody>\n";
     for (const auto& row : table.rows) {
         out_ += "<tr>";
-        for (std::size_t i = 0; i < row.size(); ++i)
-            out_ += std::string(i < right.size() && right[i] ? "<td class=\"r\">" : "<td>") +
-                    escaped(row[i]) + "</td>";
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            out_ += i < right.size() && right[i] ? "<td class=\"r\"" : "<td";
+            if (blocks && i > 0 && i < table.columns.size() && !table.columns[i].empty())
+                out_ += " data-column=\"" + escaped(table.columns[i]) + "\"";
+            out_ += ">" + with_attached_percent(row[i]) + "</td>";
+        }
         out_ += "</tr>\n";
     }
     out_ += "</tbody></table></div>\n";

@@ -67,6 +67,9 @@ class Engine {
 
     /// Sets weights from the seed (Philox, purpose initial_weights), moments to zero, step to 0.
     void initialize();
+    /// The same as initialize(), but copies the weights of an engine with the same model and seed that was
+    /// just initialized.
+    void initialize_like(const Engine& other);
     /// Sets parameters by name, in PyTorch's layout. Throws Error naming a tensor that is missing or has a
     /// different shape.
     void set_parameters(std::span<const NamedTensor> tensors);

@@ -1,12 +1,13 @@
 /// Scaled dot-product attention without a matrix of scores in memory (kernels/attention/).
 
+#include "../../dispatch/launch.h"
 #include "../../dispatch/limits.h"
 #include "../../dispatch/structured.h"
-#include "../product/matrices.h"
-#include "attention_units.h"
+#include "../product/planner.h"
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/attention.h>
+#include <rekindle/products/unit_attention.h>
 
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
@@ -71,6 +72,18 @@ std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tens
 
 namespace {
 
+/// Whether the rows of a [batch, heads, rows, width] tensor consist of whole groups of this many elements and
+/// are aligned to the size of a group.
+bool is_in_groups(const Tensor& tensor, std::int64_t numbers) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(numbers * tensor.element_size());
+    if (tensor.size(3) % numbers != 0 || raw_address(tensor) % bytes != 0)
+        return false;
+    for (std::int64_t d = 0; d < 3; ++d)
+        if (tensor.size(d) != 1 && tensor.stride(d) % numbers != 0)
+            return false;
+    return true;
+}
+
 /// The words of the kernels' parameter block, in order.
 enum Word : std::size_t {
     of_query,
@@ -124,8 +137,8 @@ class Attention {
         parameters_.scale =
             static_cast<float>(scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
         if (parameters_.scale > std::numeric_limits<float>::min())
-            units_ = attention_on_units(device(query.device().index()), query.scalar_type(),
-                                        std::max(query.size(3), value.size(3)));
+            units_ = products::unit_attention(plans().device(), element_type(query.scalar_type()),
+                                              static_cast<std::uint32_t>(width()));
     }
 
     std::tuple<Tensor, Tensor> forward() {
@@ -134,11 +147,13 @@ class Attention {
         const Tensor log_sums = row_numbers();
         block_[of_output] = raw_address(output);
         block_[of_log_sums] = raw_address(log_sums);
-        const Walk walk{query_.size(2), key_.size(2), 1, 1, 2};
-        if (units_ && fits(units_->forward, walk, {query_, key_, value_}))
-            run_on_units(units_->forward, walk, {query_, key_, value_}, {writes(output), writes(log_sums)});
-        else
-            run_in_steps(kernels::attention_forward, walk, {writes(output), writes(log_sums)});
+        run_pass({"forward",
+                  kernels::attention_forward,
+                  units_ ? &units_->forward : nullptr,
+                  {query_.size(2), key_.size(2), 1, 1, 2},
+                  {query_, key_, value_},
+                  {writes(output), writes(log_sums)},
+                  {output, log_sums}});
         return {output, log_sums};
     }
 
@@ -170,17 +185,23 @@ class Attention {
             of_queries.push_back(writes(grad_bias));
         const std::vector<Access> of_keys{reads(gradient), reads(log_sums), reads(dots), writes(grad_key),
                                           writes(grad_value)};
-        const Walk over_keys{query_.size(2), key_.size(2), 2, 1, 0};
-        const Walk over_queries{key_.size(2), query_.size(2), 2, 2, 0};
         const std::vector<Tensor> operands{query_, key_, value_, gradient};
-        if (units_ && !wants_grad_bias_ && fits(units_->of_queries, over_keys, operands) &&
-            fits(units_->of_keys, over_queries, operands)) {
-            run_on_units(units_->of_queries, over_keys, operands, of_queries);
-            run_on_units(units_->of_keys, over_queries, operands, of_keys);
-        } else {
-            run_in_steps(kernels::attention_queries_backward, over_keys, of_queries);
-            run_in_steps(kernels::attention_keys_backward, over_queries, of_keys);
-        }
+        // The kernels on matrix units do not compute the bias's gradient.
+        const bool on_units = units_ && !wants_grad_bias_;
+        run_pass({"gradient of queries",
+                  kernels::attention_queries_backward,
+                  on_units ? &units_->of_queries : nullptr,
+                  {query_.size(2), key_.size(2), 2, 1, 0},
+                  operands,
+                  of_queries,
+                  {grad_query}});
+        run_pass({"gradients of keys and values",
+                  kernels::attention_keys_backward,
+                  on_units ? &units_->of_keys : nullptr,
+                  {key_.size(2), query_.size(2), 2, 2, 0},
+                  operands,
+                  of_keys,
+                  {grad_key, grad_value}});
         return {grad_query, grad_key, grad_value,
                 wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
     }
@@ -206,16 +227,8 @@ class Attention {
     std::int64_t result_quads() const {
         return kernels::ceil_div(std::max(query_.size(3), value_.size(3)), quad_columns);
     }
-    /// As many as registers allow; fewer if a tile would be larger than the tensor, or if there would be too
-    /// few workgroups to fill a large GPU.
-    std::int64_t rows_of_thread(std::int64_t rows) const {
-        constexpr std::int64_t worthwhile_groups = 256;
-        const std::int64_t most = 8 / result_quads(), heads = query_.size(0) * query_.size(1);
-        if (rows <= row_groups)
-            return 1;
-        const bool few = kernels::ceil_div(rows, most * row_groups) * heads < worthwhile_groups;
-        return rows <= 4 * row_groups || few ? 4 : most;
-    }
+    std::int64_t width() const { return std::max(query_.size(3), value_.size(3)); }
+    const products::Planner& plans() const { return planner(query_.device().index()); }
 
     /// The loops of a kernel that owns `rows` rows and loops over `length` other rows. Cost per 64 of those:
     /// the number of tile products and of weighted sums. Between launches, a row carries its weighted sums
@@ -223,8 +236,65 @@ class Attention {
     struct Walk {
         std::int64_t rows, length, products, weighted_sums, numbers;
     };
+    using TiledKernel = kernels::TypedKernel<kernels::AttentionParameters>;
+    /// A pass, with both kernels that can compute it.
+    struct Pass {
+        const char* name;
+        const TiledKernel& tiled;
+        const products::UnitPass* on_units; ///< null: not on matrix units
+        Walk walk;
+        std::vector<Tensor> operands;
+        std::vector<Access> accesses; ///< beyond those of query, key, value and bias
+        std::vector<Tensor> results;
+    };
+
+    products::AttentionShape shape_of(const Walk& walk) const {
+        return {query_.size(0) * query_.size(1), walk.rows, walk.length, width()};
+    }
+    void run_pass(const Pass& pass) {
+        const bool on_units = pass.on_units != nullptr && fits(*pass.on_units, pass.walk, pass.operands);
+        if (is_tuned(pass.results)) {
+            run_tuned(pass, on_units);
+            return;
+        }
+        run_with(pass, on_units ? 0 : products::attention_rows(plans().device(), shape_of(pass.walk)));
+    }
+    /// rows_of_thread: 0 for the kernel on matrix units.
+    void run_with(const Pass& pass, std::int64_t rows_of_thread) {
+        if (rows_of_thread == 0)
+            run_on_units(*pass.on_units, pass.walk, pass.operands, pass.accesses);
+        else
+            run_in_steps(pass.tiled, pass.walk, rows_of_thread, pass.accesses);
+    }
+    /// The fastest kernel by measurement.
+    void run_tuned(const Pass& pass, bool on_units) {
+        const products::AttentionShape shape = shape_of(pass.walk);
+        const std::int64_t usual = products::attention_rows(plans().device(), shape);
+        std::vector<std::int64_t> ways;
+        if (on_units)
+            ways.push_back(0);
+        ways.push_back(usual);
+        for (const std::int64_t rows : products::possible_attention_rows(shape))
+            if (rows != usual)
+                ways.push_back(rows);
+        TunedWork work{.key = std::string(products::name(element_type(query_.scalar_type()))) +
+                              " attention, " + pass.name + (causal_ ? ", causal" : "") +
+                              (bias_.defined() ? ", biased" : "") +
+                              (wants_grad_bias_ ? " with its gradient" : "") + ", " +
+                              std::to_string(shape.heads) + " x " + std::to_string(shape.rows) + "x" +
+                              std::to_string(shape.others) + "x" + std::to_string(shape.width),
+                       .names = {},
+                       .run = [&](std::size_t i) { run_with(pass, ways[i]); },
+                       .results = pass.results,
+                       // Weights are rounded to the operands' type on matrix units.
+                       .tolerance = 8 * sum_tolerance(query_.scalar_type(), shape.others)};
+        for (const std::int64_t rows : ways)
+            work.names.push_back(rows == 0 ? "units" : "rows " + std::to_string(rows));
+        run_with(pass, ways[tuned(work)]);
+    }
+
     /// One launch, or several if the kernel's loops would be too long.
-    void run_in_steps(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, const Walk& walk,
+    void run_in_steps(const TiledKernel& kernel, const Walk& walk, std::int64_t rows,
                       std::vector<Access> accesses) {
         const std::int64_t quads = result_quads(), width = quads * quad_columns;
         // The test that ends a loop counts as an iteration.
@@ -232,7 +302,6 @@ class Attention {
         const std::int64_t of_sum = 2 * quads * 2 + tile_columns / 4 + 1;
         const std::int64_t of_tile = 1 + walk.products * of_product + walk.weighted_sums * of_sum;
         const std::int64_t step = most_iterations / of_tile * tile_columns;
-        const std::int64_t rows = rows_of_thread(walk.rows);
         in_steps_ = walk.length > step;
         Tensor carried;
         if (in_steps_) {
@@ -257,14 +326,14 @@ class Attention {
                                          static_cast<std::uint64_t>(tensor.element_size());
     }
     /// Whether one launch on matrix units can do the work.
-    static bool fits(const runtime::UnitPass& kernel, const Walk& walk, at::TensorList operands) {
+    static bool fits(const products::UnitPass& kernel, const Walk& walk, at::TensorList operands) {
         return walk.length / kernel.step < most_iterations && walk.rows / kernel.rows < most_groups &&
                std::ranges::all_of(operands, [](const Tensor& tensor) {
                    return row_bytes(tensor) <= std::numeric_limits<std::uint32_t>::max();
                });
     }
     /// operands: query, key, value and, in the backward pass, the output's gradient.
-    void run_on_units(const runtime::UnitPass& kernel, const Walk& walk, at::TensorList operands,
+    void run_on_units(const products::UnitPass& kernel, const Walk& walk, at::TensorList operands,
                       std::vector<Access> accesses) {
         add_reads(accesses);
         kernels::AttentionUnitsConstants constants = kernel.constants;
@@ -318,7 +387,7 @@ class Attention {
     Tensor query_, key_, value_, bias_;
     bool causal_, in_quads_, wants_grad_bias_ = false, in_steps_ = false;
     kernels::AttentionParameters parameters_{};
-    std::optional<runtime::UnitAttention> units_;
+    std::optional<products::UnitAttention> units_;
     std::array<std::uint64_t, words> block_{};
 };
 

@@ -9,12 +9,12 @@
 #include "convolution_units.h"
 #include "convolution_winograd.h"
 #include "matrices.h"
+#include "planner.h"
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/convolution.h>
 #include <rekindle/kernels/families/convolution_float64.h>
 #include <rekindle/kernels/families/convolution_int64.h>
-#include <rekindle/kernels/product_tiles.h>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
@@ -74,33 +74,22 @@ std::vector<std::int64_t> transposed_output_sizes(IntArrayRef input, IntArrayRef
     return sizes;
 }
 
-using Tile = kernels::ProductTile;
+using products::Plan;
+using products::Tile;
 
-/// The longest sum that one launch can compute.
-std::int64_t longest_k(const Tile& tile) {
-    return most_iterations / tile.iterations * tile.depth;
-}
-
-constexpr Tile tile_of_size(std::uint32_t rows, std::uint32_t columns) {
-    return kernels::tile_of_size<kernels::ConvolutionVariant>(kernels::convolution_variants, rows, columns);
-}
-
-struct Kernels {
-    Tile small_tile; ///< the tile that every family of numbers has
-    const kernels::Kernel *direct, *weight_direct;
+/// The kernels that use no tiles.
+struct DirectKernels {
+    const kernels::Kernel &direct, &weight_direct;
 };
-Kernels kernels_of(NumberFamily family) {
+DirectKernels direct_kernels_of(NumberFamily family) {
     switch (family) {
     case NumberFamily::float64:
-        return {kernels::tile_of(kernels::convolution_variants_float64[0]),
-                &kernels::convolution_direct_float64.kernel,
-                &kernels::convolution_weight_direct_float64.kernel};
+        return {kernels::convolution_direct_float64.kernel,
+                kernels::convolution_weight_direct_float64.kernel};
     case NumberFamily::integer:
-        return {kernels::tile_of(kernels::convolution_variants_int64[0]),
-                &kernels::convolution_direct_int64.kernel, &kernels::convolution_weight_direct_int64.kernel};
+        return {kernels::convolution_direct_int64.kernel, kernels::convolution_weight_direct_int64.kernel};
     default:
-        return {tile_of_size(32, 32), &kernels::convolution_direct.kernel,
-                &kernels::convolution_weight_direct.kernel};
+        return {kernels::convolution_direct.kernel, kernels::convolution_weight_direct.kernel};
     }
 }
 
@@ -254,14 +243,23 @@ struct Work {
     bool is_direct() const;
     /// Quads of adjacent pixels in the rows of the grid.
     std::int64_t pixel_quads() const { return n / grid[2] * kernels::ceil_div<std::int64_t>(grid[2], 4); }
+    products::ConvolutionShape shape() const {
+        return {.type = element_type(dtype),
+                .pass = operation,
+                .m = m,
+                .n = n,
+                .k = k,
+                .groups = g.groups,
+                .channels = channels,
+                .taps = volume(g.kernel),
+                .images = operation == Operation::weight_gradient ? 1 : g.batch};
+    }
     void run(const Operands& operands) const;
     void run_groups(const Operands& operands) const;
-    Tile tile() const;
-    std::int64_t most_parts() const;
-    std::int64_t parts_of(std::int64_t tiles, std::int64_t tile_columns) const;
+    Plan tuned_plan(const Plan& plan, const Operands& operands) const;
+    void run_plan(const Plan& plan, const Operands& operands) const;
     void run_directly(const Operands& operands) const;
-    void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
-                      std::int64_t parts, std::int64_t k_part) const;
+    void run_in_parts(const Operands& operands, const Plan& plan, Groups groups, bool edges) const;
 };
 
 /// Matrices [groups, m, k] with k in the order of one_tap.
@@ -273,11 +271,11 @@ Tensor Work::reordered_weight(const Tensor& weight) const {
 }
 
 void Work::run_directly(const Operands& operands) const {
-    const Kernels family_kernels = kernels_of(family);
+    const DirectKernels family_kernels = direct_kernels_of(family);
     Variant variant{.edges = false, .without_tiles = true};
     if (operation != Operation::weight_gradient) {
         const Groups groups = tile_groups(kernels::ceil_div(pixel_quads(), 256), m, g.groups);
-        launch(*family_kernels.direct, groups, operands, k, variant);
+        launch(family_kernels.direct, groups, operands, k, variant);
         return;
     }
     // A workgroup for several taps reads the gradient only once; use it only with enough workgroups to fill
@@ -287,20 +285,21 @@ void Work::run_directly(const Operands& operands) const {
     variant.row_taps = static_cast<std::uint32_t>(kernels::ceil_div(width, per_line));
     variant.shared_numbers = 256 * variant.row_taps;
     const std::int64_t per_row = kernels::ceil_div<std::int64_t>(width, variant.row_taps);
-    launch(*family_kernels.weight_direct, tile_groups(lines * per_row, m, g.groups), operands, k, variant);
+    launch(family_kernels.weight_direct, tile_groups(lines * per_row, m, g.groups), operands, k, variant);
 }
 
-void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
-                        std::int64_t parts, std::int64_t k_part) const {
+void Work::run_in_parts(const Operands& operands, const Plan& plan, Groups groups, bool edges) const {
+    const Tile& tile = plan.tile;
+    const std::int64_t parts = plan.parts;
     const auto device = operands.result.device();
     const Tensor memory =
         at::empty({g.groups * parts, m, n}, at::TensorOptions().device(device).dtype(sum_type(family)));
     groups.z = static_cast<std::uint32_t>(g.groups * parts);
-    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, k_part,
+    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, plan.k_part,
            {.edges = edges,
             .in_parts = true,
             .one_tap = one_tap(tile.columns),
-            .shared_numbers = tile.shared_numbers()});
+            .shared_numbers = tile.shared_numbers});
     const std::uint64_t first = address(operands.result);
     if (operation == Operation::weight_gradient) {
         const Matrices result{first, m, n, n, 1, m * n, writes(operands.result)};
@@ -315,48 +314,6 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
     if (operands.bias.defined())
         bias = Matrices{address(operands.bias), m, pixels, 1, 0, 0, reads(operands.bias)};
     combine_parts({device, dtype, g.batch}, {memory, parts, pixels, m * n, n}, result, 1, bias, 1);
-}
-
-/// The largest tile that still gives every compute unit work, if necessary with k split.
-Tile Work::tile() const {
-    const bool of_weight = operation == Operation::weight_gradient;
-    const auto groups = [&](std::int64_t rows, std::int64_t columns) {
-        return kernels::ceil_div(m, rows) * kernels::ceil_div(n, columns) * g.groups *
-               (of_weight ? most_parts() : 1);
-    };
-    // Tiles of several taps need too many registers for more columns.
-    const bool wide = n > 64 && (!of_weight || one_tap(128));
-    if (family == NumberFamily::float32) {
-        if (m <= 16 && wide && groups(16, 128) >= 160)
-            return tile_of_size(16, 128);
-        // The weight gradient is faster with tiles of 64 x 128 and more splits of k.
-        const bool fills =
-            groups(128, 128) >= 160 || (groups(128, 128) >= 64 && groups(128, 128) * most_parts() >= 320);
-        if (m > 64 && wide && !of_weight && fills)
-            return tile_of_size(128, 128);
-        if (m > 32 && wide && groups(64, 128) >= 160)
-            return tile_of_size(64, 128);
-        if (m > 32 && n > 32 && groups(64, 64) >= 64)
-            return tile_of_size(64, 64);
-    }
-    return kernels_of(family).small_tile;
-}
-
-/// The most parts into which splitting k is worthwhile.
-std::int64_t Work::most_parts() const {
-    if (operation == Operation::weight_gradient)
-        return std::clamp<std::int64_t>(k / 256, 1, 128);
-    return g.groups > 1 ? 1 : std::clamp<std::int64_t>(k / 512, 1, 16);
-}
-
-/// The number of parts into which k is split so that every compute unit has work.
-std::int64_t Work::parts_of(std::int64_t tiles, std::int64_t tile_columns) const {
-    // Measured on an H200, which has 132 compute units.
-    const bool of_weight = operation == Operation::weight_gradient;
-    const std::int64_t wanted_tiles = of_weight && tile_columns == 128 ? 792 : 512;
-    const std::int64_t target_parts =
-        of_weight ? kernels::ceil_div(wanted_tiles, tiles) : std::max<std::int64_t>(wanted_tiles / tiles, 1);
-    return std::min(target_parts, most_parts());
 }
 
 /// Whether the kernels without tiles suit this convolution and their loops are short enough.
@@ -376,34 +333,54 @@ void Work::run(const Operands& given) const {
         run_directly(given);
         return;
     }
-    const Tile tile = this->tile();
-    const bool of_weight = operation == Operation::weight_gradient;
-    if (k > longest_k(tile) && g.groups > 1 &&
-        (!of_weight || g.groups * kernels::ceil_div(k, longest_k(tile)) > most_groups)) {
+    const Plan plan = planner(given.result.device().index()).plan(shape());
+    const std::int64_t needed = kernels::ceil_div(k, products::longest_k(plan.tile));
+    if (needed > 1 && g.groups > 1 &&
+        (operation != Operation::weight_gradient || g.groups * needed > most_groups)) {
         run_groups(given);
         return;
     }
+    const std::int64_t matrices =
+        operation == Operation::weight_gradient ? g.groups : std::max(g.groups, g.batch);
+    TORCH_CHECK_NOT_IMPLEMENTED(matrices * plan.parts <= most_groups || needed <= 1,
+                                "convolutions with sums of ", k, " products for ", matrices, " matrices");
+    run_plan(tuned_plan(plan, given), given);
+}
+
+void Work::run_plan(const Plan& plan, const Operands& given) const {
+    const Tile& tile = plan.tile;
     Operands operands = given;
-    if (!of_weight && one_tap(tile.columns))
+    if (operation != Operation::weight_gradient && one_tap(tile.columns))
         operands.other = reordered_weight(given.other);
-    const std::int64_t columns = kernels::ceil_div(n, tile.columns), rows = kernels::ceil_div(m, tile.rows);
+    const auto columns = kernels::ceil_div<std::int64_t>(n, tile.columns),
+               rows = kernels::ceil_div<std::int64_t>(m, tile.rows);
     const Groups groups = tile_groups(columns, rows, g.groups);
-    const std::int64_t needed = kernels::ceil_div(k, longest_k(tile));
-    const std::int64_t target_parts = std::max(parts_of(columns * rows * g.groups, tile.columns), needed);
-    const std::int64_t k_part =
-        std::max<std::int64_t>(kernels::ceil_div(kernels::ceil_div(k, target_parts), 16) * 16, 16);
-    const std::int64_t parts = kernels::ceil_div(k, k_part);
     // With small tiles, the checks cost too little to justify another pipeline.
     const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
-    const std::int64_t matrices = of_weight ? g.groups : std::max(g.groups, g.batch);
-    const bool fits = matrices * parts <= most_groups;
-    TORCH_CHECK_NOT_IMPLEMENTED(fits || needed <= 1, "convolutions with sums of ", k, " products for ",
-                                matrices, " matrices");
-    if (parts > 1 && fits)
-        run_in_parts(operands, tile, groups, edges, parts, k_part);
+    if (plan.parts > 1)
+        run_in_parts(operands, plan, groups, edges);
     else
-        launch(*tile.kernel, groups, operands, kernels::ceil_div(k, 16) * 16,
-               {.edges = edges, .one_tap = one_tap(tile.columns), .shared_numbers = tile.shared_numbers()});
+        launch(*tile.kernel, groups, operands, plan.k_part,
+               {.edges = edges, .one_tap = one_tap(tile.columns), .shared_numbers = tile.shared_numbers});
+}
+
+/// The fastest plan by measurement.
+Plan Work::tuned_plan(const Plan& plan, const Operands& operands) const {
+    if (family != NumberFamily::float32 || !is_tuned({operands.result}))
+        return plan;
+    std::vector<Plan> plans{plan};
+    for (const Plan& other :
+         products::possible_plans(planner(operands.result.device().index()).device(), shape()))
+        if (other.name() != plan.name())
+            plans.push_back(other);
+    std::vector<std::string> names;
+    for (const Plan& one : plans)
+        names.push_back(one.name());
+    return plans[tuned({key_of(shape()),
+                        names,
+                        [&](std::size_t i) { run_plan(plans[i], operands); },
+                        {operands.result},
+                        sum_tolerance(dtype, k)})];
 }
 
 /// Computes one group of channels at a time, for long sums.
@@ -434,7 +411,7 @@ void run(const Geometry& g, Operation operation, const Operands& given) {
         convolve_on_units(g, operation, given);
         return;
     }
-    if (winograd_suits(g, operation, result.scalar_type())) {
+    if (winograd_suits(g, operation, result.scalar_type(), result.device())) {
         convolve_with_winograd(g, operation, given);
         return;
     }
@@ -475,7 +452,7 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
 /// Converts once to the memory format that the kernels for this operation expect, because each phase reads
 /// it.
 Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) {
-    if (winograd_suits(g, operation, image.scalar_type()))
+    if (winograd_suits(g, operation, image.scalar_type(), image.device()))
         return image;
     return units_suit(g, operation, image.scalar_type(), image.device()) ? in_channels_last(image)
                                                                          : image.contiguous();

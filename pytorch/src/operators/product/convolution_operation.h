@@ -1,13 +1,13 @@
 #pragma once
 /// The operations of a convolution, and their operands.
 
+#include <rekindle/products/plan.h>
+
 #include <ATen/core/Tensor.h>
-#include <cstdint>
 
 namespace rvk {
 
-/// The numbers are those of kernels/product/convolution.slang.
-enum class ConvolutionOperation : std::uint32_t { forward = 0, input_gradient = 1, weight_gradient = 2 };
+using ConvolutionOperation = rekindle::products::ConvolutionPass;
 
 /// The tensors of one operation; `bias` may be undefined.
 ///

@@ -3,18 +3,16 @@
 #include "../../dispatch/limits.h"
 #include "convolution_pointwise.h"
 #include "matrices.h"
-#include "product_plan.h"
+#include "planner.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/convolution_units.h>
-#include <rekindle/kernels/families/convolution_units_bfloat16.h>
 #include <rekindle/kernels/values.h>
-#include <rekindle/runtime/matrix_units.h>
 
 #include <ATen/ops/empty.h>
 #include <algorithm>
 #include <limits>
-#include <optional>
-#include <span>
+#include <string>
 #include <vector>
 
 namespace rvk {
@@ -25,58 +23,9 @@ using at::Tensor;
 using kernels::ceil_div;
 using Operation = ConvolutionOperation;
 
-/// A tile of a convolution, with the figures that determine its estimated time (measured on an H200).
-struct Tile {
-    const kernels::ConvolutionUnitsVariant* variant = nullptr;
-    std::int64_t rows = 0, columns = 0, depth = 0;
-    std::int64_t resident = 1; ///< workgroups that a compute unit runs at the same time
-    double speed = 1;          ///< with that many, relative to other tiles
-
-    explicit Tile(const kernels::ConvolutionUnitsVariant& of)
-        : variant(&of), rows(of.rows), columns(of.columns), depth(of.depth) {
-        const std::int64_t size = rows * columns;
-        if (size > 128 * 128)
-            speed = 1.15;
-        else if (size == 128 * 64)
-            resident = 3, speed = 0.9;
-        else if (size == 64 * 64)
-            resident = 4, speed = 0.65;
-    }
-    std::uint32_t shared_eights() const {
-        return runtime::eights_of_slice(variant->rows, variant->depth) +
-               runtime::eights_of_slice(variant->columns, variant->depth);
-    }
-};
+using products::Plan;
 
 constexpr std::int64_t least_tile = 64;
-/// The same for all tiles.
-constexpr std::int64_t slice_depth = kernels::convolution_units_variants[0].depth;
-
-/// A device's matrix units for one type of factors; `tile` has the constants of their kernels.
-struct Units {
-    runtime::UnitFactor factor;
-    runtime::UnitTile tile;
-
-    static std::optional<Units> of(at::ScalarType dtype, c10::Device on) {
-        const auto factor = unit_factor(dtype);
-        const auto tile = factor ? runtime::unit_tile(device(on.index()), *factor, {}) : std::nullopt;
-        return tile ? std::optional(Units{*factor, *tile}) : std::nullopt;
-    }
-};
-
-/// The tiles that the device can run, in the shape of its matrix units.
-std::vector<Tile> usable_tiles(const Units& units, c10::Device on) {
-    const std::span<const kernels::ConvolutionUnitsVariant> variants =
-        units.factor == runtime::UnitFactor::bfloat16
-            ? std::span<const kernels::ConvolutionUnitsVariant>(kernels::convolution_units_variants_bfloat16)
-            : kernels::convolution_units_variants;
-    const kernels::Features usable = device(on.index()).usable_features();
-    std::vector<Tile> tiles;
-    for (const kernels::ConvolutionUnitsVariant& one : variants)
-        if (units.tile.kernel->needs.contains(one.unit) && usable.contains(one.kernel->needs))
-            tiles.emplace_back(one);
-    return tiles;
-}
 
 /// C = A * B of convolution_units.slang.
 struct Work {
@@ -107,8 +56,15 @@ struct Work {
 
     bool of_weight() const { return operation == Operation::weight_gradient; }
     bool by_channels() const { return form == kernels::value::convolution_form_by_channels; }
-    double products() const {
-        return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    products::ConvolutionShape shape(at::ScalarType dtype) const {
+        return {.type = element_type(dtype),
+                .pass = operation,
+                .m = m,
+                .n = n,
+                .k = k,
+                .channels = image_channels,
+                .taps = volume(g.kernel),
+                .images = by_channels() ? g.batch : 1};
     }
     /// Whether the sizes fit in the kernels' 32-bit numbers.
     bool fits() const {
@@ -158,80 +114,15 @@ kernels::ConvolutionUnitsParameters Work::parameters() const {
     return p;
 }
 
-/// The tile, and the split of k.
-struct Plan {
-    std::optional<Tile> tile;
-    std::int64_t parts = 1, k_part = 0;
-};
-
-/// Finds the plan with the least estimated time.
-class Planner {
-  public:
-    Planner(const Work& work, c10::Device on) : work_(work), multiprocessors_(multiprocessors(on)) {}
-
-    Plan best(const Units& units, c10::Device on) {
-        const std::int64_t most_parts = work_.of_weight() ? std::clamp<std::int64_t>(work_.k / 256, 1, 128)
-                                                          : std::clamp<std::int64_t>(work_.k / 512, 1, 16);
-        for (const Tile& tile : usable_tiles(units, on)) {
-            consider(tile, 1);
-            // Splits that give each compute unit one to four workgroups.
-            for (std::int64_t groups = 1; groups <= 4; ++groups)
-                consider(tile, std::clamp<std::int64_t>(groups * multiprocessors_ / groups_of(tile), 1,
-                                                        most_parts));
-        }
-        return best_;
-    }
-
-  private:
-    std::int64_t groups_of(const Tile& tile) const {
-        return ceil_div(work_.m, tile.rows) * ceil_div(work_.n, tile.columns);
-    }
-
-    void consider(const Tile& tile, std::int64_t target_parts) {
-        const std::int64_t parts_needed =
-            std::max(target_parts, ceil_div(work_.k, most_iterations * slice_depth));
-        Plan plan{tile};
-        plan.k_part = ceil_div(ceil_div(work_.k, parts_needed), slice_depth) * slice_depth;
-        plan.parts = ceil_div(work_.k, plan.k_part);
-        const double time = time_of(plan);
-        if (!best_.tile || time < least_) {
-            best_ = plan;
-            least_ = time;
-        }
-    }
-
-    /// Estimated time, in multiply-adds of one compute unit.
-    double time_of(const Plan& plan) const {
-        constexpr double of_start_and_end = 128; // fixed cost per workgroup, in iterations over k
-        // Per partial sum that is written and added; of the launch that adds them.
-        constexpr double of_a_part = 2.7, of_combining = 2.5e6;
-        const Tile& tile = *plan.tile;
-        const std::int64_t groups =
-            ceil_div(groups_of(tile) * plan.parts, multiprocessors_); // on the busiest unit
-        const double filled = std::min(1.0, static_cast<double>(groups) / static_cast<double>(tile.resident));
-        const double speed = tile.speed * (0.5 + 0.5 * filled);
-        double time = static_cast<double>(groups * tile.rows * tile.columns) *
-                      (static_cast<double>(plan.k_part) + of_start_and_end) / speed;
-        if (plan.parts > 1)
-            time += of_combining + of_a_part * static_cast<double>(plan.parts) *
-                                       static_cast<double>(work_.m) * static_cast<double>(work_.n);
-        return time;
-    }
-
-    const Work& work_;
-    std::int64_t multiprocessors_;
-    Plan best_;
-    double least_ = 0;
-};
-
 /// The tensors of one launch, in channels_last.
 struct Factors {
     const Tensor &image, &matrix;
 };
 
 /// result: float32 [parts, m, n] if k is split, otherwise in the result's dtype.
-void launch_product(const Work& work, const Plan& plan, const Units& units, const Factors& factors,
-                    const Tensor& result, const Tensor& bias) {
+void launch_product(const Work& work, const Plan& plan, const Factors& factors, const Tensor& result,
+                    const Tensor& bias) {
+    const products::Tile& tile = plan.tile;
     const bool in_parts = plan.parts > 1;
     kernels::ConvolutionUnitsParameters p = work.parameters();
     p.image = address(factors.image);
@@ -241,23 +132,23 @@ void launch_product(const Work& work, const Plan& plan, const Units& units, cons
     p.k_part = narrow(plan.k_part);
     const std::int64_t row = work.by_channels() && !in_parts ? volume(work.grid) : work.n;
     kernels::ConvolutionUnitsConstants constants{.dtype = dtype_code(result.scalar_type()),
-                                                 .edges = work.m % plan.tile->rows != 0 ||
-                                                          work.n % plan.tile->columns != 0,
+                                                 .edges =
+                                                     work.m % tile.rows != 0 || work.n % tile.columns != 0,
                                                  .shared_numbers = 1,
-                                                 .subgroup_size = units.tile.constants.subgroup_size,
-                                                 .idle_subgroups = units.tile.constants.idle_subgroups,
-                                                 .shared_eights = plan.tile->shared_eights(),
+                                                 .subgroup_size = tile.subgroup_size,
+                                                 .idle_subgroups = tile.idle_subgroups,
+                                                 .shared_eights = tile.shared_eights,
                                                  .form = work.form,
-                                                 .whole_slices = work.k % slice_depth == 0,
+                                                 .whole_slices = work.k % tile.depth == 0,
                                                  .in_parts = in_parts,
                                                  .has_bias = bias.defined(),
                                                  .stores_quads = row % 4 == 0 && address(result) % 16 == 0};
-    const Groups groups{narrow(ceil_div(work.n, plan.tile->columns)),
-                        narrow(ceil_div(work.m, plan.tile->rows)), narrow(plan.parts)};
+    const Groups groups{narrow(ceil_div<std::int64_t>(work.n, tile.columns)),
+                        narrow(ceil_div<std::int64_t>(work.m, tile.rows)), narrow(plan.parts)};
     std::array accesses{reads(factors.image), reads(factors.matrix), writes(result), Access{}};
     if (bias.defined())
         accesses[3] = reads(bias);
-    launch(result.device().index(), *plan.tile->variant->kernel, groups, std::as_bytes(std::span(&p, 1)),
+    launch(result.device().index(), *tile.kernel, groups, std::as_bytes(std::span(&p, 1)),
            std::span(accesses).first(bias.defined() ? 4 : 3), constants.list());
 }
 
@@ -297,34 +188,34 @@ Tensor aligned(const Tensor& tensor) {
     return address(tensor) % 16 == 0 ? tensor : tensor.clone();
 }
 
-void run_pixels(const Work& work, const Plan& plan, const Units& units, const ConvolutionOperands& operands) {
+void run_pixels(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
     const Tensor &weight = operands.other, &bias = operands.bias, &result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image));
     const Tensor matrix =
         aligned(work.operation == Operation::forward ? by_pixels(weight)
                                                      : weight.flatten(2).permute({1, 2, 0}).contiguous());
     if (plan.parts == 1) {
-        launch_product(work, plan, units, {image, matrix}, result, bias);
+        launch_product(work, plan, {image, matrix}, result, bias);
         return;
     }
     const Tensor sums = sums_of(work, plan, result);
-    launch_product(work, plan, units, {image, matrix}, sums, {});
+    launch_product(work, plan, {image, matrix}, sums, {});
     combine_pixels(work, plan, sums, result, bias);
 }
 
-void run_weight(const Work& work, const Plan& plan, const Units& units, const ConvolutionOperands& operands) {
+void run_weight(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
     const Tensor& result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image)), gradient = aligned(by_pixels(operands.other));
     if (plan.parts > 1) {
         const Tensor sums = sums_of(work, plan, result);
-        launch_product(work, plan, units, {image, gradient}, sums, {});
+        launch_product(work, plan, {image, gradient}, sums, {});
         combine_weight(work, plan, sums, result);
     } else if (is_by_pixels(result)) {
-        launch_product(work, plan, units, {image, gradient}, result, {});
+        launch_product(work, plan, {image, gradient}, result, {});
     } else {
         const Tensor weight =
             at::empty({work.m, volume(work.g.kernel), work.image_channels}, result.options());
-        launch_product(work, plan, units, {image, gradient}, weight, {});
+        launch_product(work, plan, {image, gradient}, weight, {});
         result.flatten(2).transpose(1, 2).copy_(weight);
     }
 }
@@ -341,9 +232,8 @@ bool is_product(const Geometry& g, const ConvolutionOperands& operands) {
 } // namespace
 
 bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarType dtype, c10::Device device) {
-    const bool of_weight = operation == Operation::weight_gradient;
-    if (!unit_factor(dtype) || g.groups != 1 || g.dimensions() > 2 ||
-        (operation == Operation::input_gradient && !g.unit_stride()))
+    if (!products::has_matrix_units(planner(device.index()).device(), element_type(dtype)) || g.groups != 1 ||
+        g.dimensions() > 2 || (operation == Operation::input_gradient && !g.unit_stride()))
         return false;
     // A load reads eight channels.
     if ((operation != Operation::input_gradient && g.in_channels % 8 != 0) ||
@@ -352,31 +242,57 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     const Work work(g, operation, false);
     if (std::min({work.m, work.n, work.k}) < 16 || !work.fits())
         return false;
-    // Cost in float32 multiply-adds; matrix units take a fifth of the time. Assumes contiguous images, which
-    // have to be copied.
-    constexpr double of_moving_an_element = 32, of_launches = 1 << 26;
-    const double image = static_cast<double>(g.batch * volume(work.image) * work.image_channels);
-    const double gradient = of_weight ? static_cast<double>(work.m * work.k) : 0;
-    const double weight = static_cast<double>(g.in_channels * g.out_channels * volume(g.kernel));
-    return work.products() * 0.8 >= of_launches + of_moving_an_element * (image + gradient + weight) &&
-           Units::of(dtype, device);
+    // Assumes contiguous images, which have to be copied.
+    const std::int64_t gradient = operation == Operation::weight_gradient ? work.m * work.k : 0;
+    const std::int64_t weight = g.in_channels * g.out_channels * volume(g.kernel);
+    const std::int64_t moved = g.batch * volume(work.image) * work.image_channels + gradient + weight;
+    return planner(device.index())
+        .units_are_faster(work.shape(dtype),
+                          static_cast<double>(moved) * static_cast<double>(c10::elementSize(dtype)));
 }
+
+namespace {
+
+void run(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
+    if (work.of_weight())
+        run_weight(work, plan, operands);
+    else
+        run_pixels(work, plan, operands);
+}
+
+/// The fastest plan by measurement.
+Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
+    if (!is_tuned({operands.result}))
+        return plan;
+    const at::ScalarType dtype = operands.result.scalar_type();
+    std::vector<Plan> plans{plan};
+    for (const Plan& other :
+         products::possible_unit_plans(planner(operands.result.device().index()).device(), work.shape(dtype)))
+        if (other.name() != plan.name())
+            plans.push_back(other);
+    std::vector<std::string> names;
+    for (const Plan& one : plans)
+        names.push_back(one.name());
+    return plans[tuned({key_of(work.shape(dtype)) + (work.by_channels() ? " by channels" : " by pixels"),
+                        names,
+                        [&](std::size_t i) { run(work, plans[i], operands); },
+                        {operands.result},
+                        sum_tolerance(dtype, work.k)})];
+}
+
+} // namespace
 
 void convolve_on_units(const Geometry& g, ConvolutionOperation operation,
                        const ConvolutionOperands& operands) {
-    const auto units = Units::of(operands.image.scalar_type(), operands.result.device());
-    TORCH_INTERNAL_ASSERT(units);
-    const bool of_weight = operation == Operation::weight_gradient;
-    if (!of_weight && is_product(g, operands)) {
+    if (operation != Operation::weight_gradient && is_product(g, operands)) {
         multiply_pixels(g, operation, operands);
         return;
     }
     const Work work(g, operation, !is_by_pixels(operands.result));
-    const Plan plan = Planner(work, operands.result.device()).best(*units, operands.result.device());
-    if (of_weight)
-        run_weight(work, plan, *units, operands);
-    else
-        run_pixels(work, plan, *units, operands);
+    const Tensor& result = operands.result;
+    const auto plan = planner(result.device().index()).unit_plan(work.shape(result.scalar_type()));
+    TORCH_INTERNAL_ASSERT(plan);
+    run(work, tuned_plan(work, *plan, operands), operands);
 }
 
 } // namespace rvk

@@ -1,6 +1,7 @@
 #include "convolution_winograd.h"
 
 #include "matrices.h"
+#include "planner.h"
 
 #include <rekindle/kernels/families/winograd.h>
 
@@ -54,19 +55,16 @@ void for_each_chunk(const Geometry& g, Operation operation, F&& process) {
         process(Chunk{tiling, first, std::min(size, tiling.count() - first)});
 }
 
-/// Estimated cost, in multiply-adds.
-double cost_of_products(const Geometry& g, Operation operation) {
-    return static_cast<double>(g.batch * volume(grid_of(g, operation)) * volume(g.kernel)) *
-           static_cast<double>(g.in_channels * g.out_channels);
-}
-double cost_of_winograd(const Geometry& g, Operation operation) {
-    // Cost of writing and reading a transformed number.
-    constexpr double of_memory = 64;
+/// Whether the transforms cost less than the multiplications that they save.
+bool is_faster(const Geometry& g, Operation operation, c10::Device device) {
     const auto tiles = static_cast<double>(Tiling(g, operation).count());
     const auto in = static_cast<double>(g.in_channels), out = static_cast<double>(g.out_channels);
-    return points * (tiles * in * out + of_memory * (tiles * (in + out) + in * out));
+    const auto pixels = static_cast<double>(g.batch * volume(grid_of(g, operation)));
+    const double numbers = points * (tiles * (in + out) + in * out), bytes_per_number = 8; // written and read
+    return products::winograd_is_faster(planner(device.index()).device(), points * tiles * in * out,
+                                        numbers * bytes_per_number,
+                                        pixels * static_cast<double>(volume(g.kernel)) * in * out);
 }
-constexpr double least_saving = 1 << 25;
 
 std::uint32_t narrow(std::int64_t value) {
     return static_cast<std::uint32_t>(value);
@@ -233,7 +231,7 @@ void find_weight_gradient(const Geometry& g, const ConvolutionOperands& operands
 
 } // namespace
 
-bool winograd_suits(const Geometry& g, Operation operation, at::ScalarType dtype) {
+bool winograd_suits(const Geometry& g, Operation operation, at::ScalarType dtype, c10::Device device) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     const Size3 one{1, 1, 1};
     if (dtype != at::kFloat || g.groups != 1 || g.kernel != Size3{1, 3, 3} || g.stride != one ||
@@ -244,7 +242,7 @@ bool winograd_suits(const Geometry& g, Operation operation, at::ScalarType dtype
                       tiles <= most && std::max(g.padding[1], g.padding[2]) < most / 2 &&
                       points * g.in_channels * g.out_channels <= most_numbers_of_weight;
     return fits && tiles >= least_tiles && std::min(g.in_channels, g.out_channels) >= least_channels &&
-           cost_of_products(g, operation) - cost_of_winograd(g, operation) >= least_saving;
+           is_faster(g, operation, device);
 }
 
 void convolve_with_winograd(const Geometry& g, Operation operation, const ConvolutionOperands& operands) {

@@ -16,8 +16,9 @@ namespace rvk {
 /// Whether the algorithm applies and is faster. It needs float32, two dimensions, no strides, dilation or
 /// groups, and at least 64 channels on both sides and 64 tiles. The estimate counts the products, also those
 /// for pixels of tiles beyond the result's edge, and the transformed numbers that are written and read.
-/// Depends only on the dtype and the sizes.
-bool winograd_suits(const Geometry& g, ConvolutionOperation operation, at::ScalarType dtype);
+/// Depends only on the dtype, the sizes and the device.
+bool winograd_suits(const Geometry& g, ConvolutionOperation operation, at::ScalarType dtype,
+                    c10::Device device);
 
 /// Queues an operation for which winograd_suits is true. Operands can have any strides, and their pixels can
 /// be flattened into one dimension. Tiles are processed in chunks whose transformed numbers take 128 MiB;

@@ -1,14 +1,10 @@
 #include "matrices.h"
 
 #include "../../dispatch/limits.h"
-#include "product_plan.h"
-#include "product_tuning.h"
+#include "planner.h"
 
-#include <rekindle/kernels/ceil_div.h>
-#include <rekindle/kernels/families/product_float64.h>
-#include <rekindle/kernels/families/product_int64.h>
-#include <rekindle/kernels/product_tiles.h>
-#include <rekindle/runtime/matrix_units.h>
+#include <rekindle/products/multiply.h>
+#include <rekindle/products/tuner.h>
 
 #include <ATen/ops/empty.h>
 #include <algorithm>
@@ -20,244 +16,137 @@ namespace rvk {
 
 namespace {
 
-std::uint32_t narrow(std::int64_t value) {
-    TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
-                                "matrices with a size or stride of ", value);
-    return static_cast<std::uint32_t>(value);
-}
-
-struct Kernels {
-    const kernels::Kernel *vector_rows, *vector_columns, *combine;
-};
-
-Kernels kernels_of(NumberFamily family) {
-    switch (family) {
-    case NumberFamily::float64:
-        return {&kernels::product_vector_rows_float64.kernel, &kernels::product_vector_columns_float64.kernel,
-                &kernels::product_combine_float64.kernel};
-    case NumberFamily::integer:
-        return {&kernels::product_vector_rows_int64.kernel, &kernels::product_vector_columns_int64.kernel,
-                &kernels::product_combine_int64.kernel};
-    default:
-        return {&kernels::product_vector_rows.kernel, &kernels::product_vector_columns.kernel,
-                &kernels::product_combine.kernel};
-    }
-}
-
-/// P: ProductParameters or ProductUnitsParameters.
-template <class P>
-P parameters_of(NumberFamily family, const Matrices& c, const at::Scalar& alpha,
-                const std::optional<Matrices>& d, const at::Scalar& beta) {
-    P p{};
-    p.c = c.address;
-    p.c_batch = static_cast<std::uint64_t>(c.batch_stride);
-    p.alpha = number_bits(family, alpha);
-    p.beta = number_bits(family, beta);
-    p.m = narrow(c.rows);
-    p.n = narrow(c.columns);
-    p.c_row = narrow(c.row_stride);
-    p.c_column = narrow(c.column_stride);
-    if (d) {
-        p.d = d->address;
-        p.d_batch = static_cast<std::uint64_t>(d->batch_stride);
-        p.d_row = narrow(d->row_stride);
-        p.d_column = narrow(d->column_stride);
-    }
-    return p;
-}
-
-/// One product in the kernels' terms.
+/// One product with the memory that it uses.
 struct Product {
     const ProductSizes& sizes;
-    NumberFamily family;
-    Matrices a, b, c;
-    at::Scalar alpha;
-    std::optional<Matrices> d; ///< empty if nothing is added
-    at::Scalar beta;
-
-    std::int64_t k() const { return a.columns; }
-    std::int64_t item_bytes() const { return static_cast<std::int64_t>(c10::elementSize(sizes.dtype)); }
+    products::Product product;
+    Access a, b, c;
+    std::optional<Access> d;
 };
 
-/// The part of a product that starts at these rows, columns and matrices of the batch.
-Product panel_of(const Product& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
-                 std::int64_t columns, std::int64_t batch) {
-    const auto moved = [&](Matrices m, std::int64_t by_row, std::int64_t by_column) {
-        m.address += static_cast<std::uint64_t>(
-            (by_row * m.row_stride + by_column * m.column_stride + batch * m.batch_stride) *
-            whole.item_bytes());
-        return m;
+void check_sizes(const Matrices& matrices) {
+    for (const std::int64_t number :
+         {matrices.rows, matrices.columns, matrices.row_stride, matrices.column_stride})
+        TORCH_CHECK_NOT_IMPLEMENTED(number >= 0 && number <= std::numeric_limits<std::int32_t>::max(),
+                                    "matrices with a size or stride of ", number);
+}
+
+products::Product product_of(const ProductSizes& sizes, const Matrices& c, const at::Scalar& alpha,
+                             const std::optional<Matrices>& d, const at::Scalar& beta) {
+    const NumberFamily family = number_family(sizes.dtype, sizes.device);
+    check_sizes(c);
+    if (d)
+        check_sizes(*d);
+    return {.type = element_type(sizes.dtype),
+            .dtype = dtype_code(sizes.dtype),
+            .result_dtype = dtype_code(sizes.dtype),
+            .element_bytes = static_cast<std::int64_t>(c10::elementSize(sizes.dtype)),
+            .batch = sizes.batch,
+            .c = c.layout(),
+            .d = d ? std::optional(d->layout()) : std::nullopt,
+            .alpha = number_bits(family, alpha),
+            .beta = number_bits(family, beta)};
+}
+
+Access as_written(Access access) {
+    access.writes = true;
+    return access;
+}
+
+/// Queues a launch that uses this memory.
+template <std::size_t N>
+auto queue_with(const ProductSizes& sizes, const std::array<Access, N>& accesses,
+                const std::optional<Access>& added) {
+    return [&sizes, accesses, added](const products::Launch& one) {
+        std::array<Access, N + 1> all{};
+        std::ranges::copy(accesses, all.begin());
+        all[N] = added.value_or(Access{});
+        launch(sizes.device.index(), one.kernel, one.groups, one.parameters,
+               std::span(all).first(added ? N + 1 : N), one.constants);
     };
-    Product part = whole;
-    part.a = moved(whole.a, row, 0);
-    part.b = moved(whole.b, 0, column);
-    part.c = moved(whole.c, row, column);
-    if (whole.d)
-        part.d = moved(*whole.d, row, column);
-    part.a.rows = part.c.rows = rows;
-    part.b.columns = part.c.columns = columns;
-    return part;
 }
 
-template <class P>
-void launch_product(const Product& product, std::int64_t batch, std::int64_t parts, std::int64_t k_part,
-                    const kernels::Kernel& kernel, Groups groups,
-                    std::span<const kernels::ConstantValue> constants) {
-    P p = parameters_of<P>(product.family, product.c, product.alpha, product.d, product.beta);
-    p.a = product.a.address;
-    p.b = product.b.address;
-    p.a_batch = static_cast<std::uint64_t>(product.a.batch_stride);
-    p.b_batch = static_cast<std::uint64_t>(product.b.batch_stride);
-    p.k = narrow(product.k());
-    p.k_part = narrow(k_part);
-    p.a_row = narrow(product.a.row_stride);
-    p.a_step = narrow(product.a.column_stride);
-    p.b_step = narrow(product.b.row_stride);
-    p.b_column = narrow(product.b.column_stride);
-    groups.z = static_cast<std::uint32_t>(batch * parts);
-    std::array accesses{product.a.access, product.b.access, product.c.access, Access{}};
-    accesses[2].writes = true;
-    if (product.d)
-        accesses[3] = product.d->access;
-    launch(product.sizes.device.index(), kernel, groups, std::as_bytes(std::span(&p, 1)),
-           std::span(accesses).first(product.d ? 4 : 3), constants);
-}
-
-/// Splits the product so that each part respects the limits on workgroups; launch_panel(part, batch) launches
-/// one.
+/// Splits k into `parts`, whose sums are computed in scratch memory and then added, unless there is only one.
+/// multiply_with(product, queue) queues the multiplication.
 template <class F>
-void for_each_panel(const Product& product, std::int64_t most_rows, std::int64_t most_columns,
-                    std::int64_t most_batch, F&& launch_panel) {
-    for (std::int64_t at = 0; at < product.sizes.batch; at += most_batch)
-        for (std::int64_t row = 0; row < product.c.rows; row += most_rows)
-            for (std::int64_t column = 0; column < product.c.columns; column += most_columns)
-                launch_panel(panel_of(product, row, std::min(most_rows, product.c.rows - row), column,
-                                      std::min(most_columns, product.c.columns - column), at),
-                             std::min(most_batch, product.sizes.batch - at));
-}
-
-/// Computes `parts` partial sums in scratch memory and adds them.
-template <class F>
-void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply) {
-    Matrices c = product.c;
-    const at::Tensor sums =
-        at::empty({product.sizes.batch * parts, c.rows, c.columns},
-                  at::TensorOptions().device(product.sizes.device).dtype(sum_type(product.family)));
-    Product to_sums = product;
-    to_sums.c = Matrices::of(sums);
-    to_sums.c.rows = c.rows;
-    to_sums.d.reset();
-    multiply(to_sums);
-    const std::int64_t matrix = c.rows * c.columns;
-    combine_parts(product.sizes, {sums, parts, parts * matrix, matrix, c.columns}, c, product.alpha,
-                  product.d, product.beta);
-}
-
-/// The constants of the families product and product_units that depend on the operands.
-template <class C>
-void set_constants(C& constants, const Product& part, const ProductPlan& tile) {
-    const Matrices &a = part.a, &b = part.b, &c = part.c;
-    const std::int64_t k = part.k(), width = tile.units ? 8 : 4;
-    const std::uint64_t number_bytes = part.sizes.dtype == at::kFloat ? 4 : 2;
-    const kernels::WideAccess wide{width, static_cast<std::uint64_t>(width) * number_bytes};
-    const auto batch_stride = [&](const Matrices& m) { return part.sizes.batch == 1 ? 0 : m.batch_stride; };
-    constants.dtype = dtype_code(part.sizes.dtype);
-    constants.edges = kernels::edges_of(c.rows, c.columns, k, tile.rows, tile.columns, tile.depth);
-    constants.a_sharing =
-        kernels::sharing_of({a.address, c.rows, a.row_stride, k, a.column_stride, batch_stride(a)}, wide);
-    constants.b_sharing =
-        kernels::sharing_of({b.address, c.columns, b.column_stride, k, b.row_stride, batch_stride(b)}, wide);
-    constants.in_parts = tile.parts > 1 ? 1u : 0u;
-    constants.adds = part.d.has_value() ? 1u : 0u;
-    const kernels::ResultLayout result{c.address,    c.rows,          c.columns,
-                                       c.row_stride, c.column_stride, c.batch_stride};
-    constants.stores_quads = result.in_quads(4 * number_bytes) && tile.parts == 1 ? 1u : 0u;
-}
-
-void multiply_by(const ProductPlan& plan, const Product& product) {
-    const auto launch_panel = [&](const Product& part, std::int64_t batch) {
-        const Groups tiles{static_cast<std::uint32_t>(kernels::ceil_div(part.c.columns, plan.columns)),
-                           static_cast<std::uint32_t>(kernels::ceil_div(part.c.rows, plan.rows))};
-        const auto launch_with = [&]<class P>(typename P::Constants constants) {
-            set_constants(constants, part, plan);
-            launch_product<P>(part, batch, plan.parts, plan.k_part, *plan.kernel, tiles, constants.list());
-        };
-        if (plan.units)
-            launch_with.template operator()<kernels::ProductUnitsParameters>(plan.units->constants);
-        else
-            launch_with.template operator()<kernels::ProductParameters>(
-                {.dtype = 0, .shared_numbers = plan.shared_numbers()});
-    };
-    if (plan.parts > 1)
-        multiply_in_parts(product, plan.parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
-    else
-        for_each_panel(product, most_groups * plan.rows, most_groups * plan.columns, most_groups,
-                       launch_panel);
-}
-
-/// The layouts of the operands as a key for tuned plans, because they affect speed.
-std::string layouts_of(const Product& product) {
-    const auto order = [](const Matrices& m) {
-        return m.column_stride == 1 ? "N" : m.row_stride == 1 ? "T" : "S";
-    };
-    return std::string(order(product.a)) + order(product.b) + order(product.c) + (product.d ? "+" : "");
-}
-
-void multiply_tiles(const Product& product) {
-    const ProductShape shape{product.sizes.device, product.sizes.dtype, product.family,     product.c.rows,
-                             product.c.columns,    product.k(),         product.sizes.batch};
-    if (!tunes_products() || product.family != NumberFamily::float32 ||
-        !is_one_launch(shape, default_plan(shape))) {
-        multiply_by(default_plan(shape), product);
+void multiply_in_parts(const Product& work, std::int64_t parts, F&& multiply_with) {
+    if (parts == 1) {
+        multiply_with(work.product,
+                      queue_with(work.sizes, std::array{work.a, work.b, as_written(work.c)}, work.d));
         return;
     }
-    multiply_by(tuned_plan(shape, layouts_of(product),
-                           [&](const ProductPlan& plan, const at::Tensor& c) {
-                               Product elsewhere = product;
-                               elsewhere.c = Matrices::of(c);
-                               multiply_by(plan, elsewhere);
-                           }),
-                product);
+    const products::Product& product = work.product;
+    const at::Tensor sums =
+        at::empty({product.batch * parts, product.c.rows, product.c.columns},
+                  at::TensorOptions()
+                      .device(work.sizes.device)
+                      .dtype(sum_type(number_family(work.sizes.dtype, work.sizes.device))));
+    multiply_with(products::product_of_sums(product, address(sums)),
+                  queue_with(work.sizes, std::array{work.a, work.b, writes(sums)}, std::nullopt));
+    products::combine(product, products::sums_of(product, parts, address(sums)),
+                      queue_with(work.sizes, std::array{reads(sums), as_written(work.c)}, work.d));
 }
 
-/// The number of parts into which k is split if there are `groups` workgroups per part, so that they fill the
-/// device.
-std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part,
-                      std::int64_t most_parts) {
-    constexpr std::int64_t sufficient_groups = 256;
-    return std::clamp<std::int64_t>(std::min(kernels::ceil_div(sufficient_groups, groups), k / shortest_part),
-                                    1, most_parts);
+void multiply_by(const products::Plan& plan, const Product& work) {
+    multiply_in_parts(work, plan.parts,
+                      [&](const products::Product& product, const products::QueueLaunch& queue) {
+                          products::multiply(product, plan, queue);
+                      });
 }
 
-/// B is one column. Many threads read each row of A if rows are contiguous in memory, otherwise few.
-void multiply_vector(const Product& product) {
-    const std::int64_t k = product.k();
-    const bool along = product.a.column_stride <= product.a.row_stride || product.c.rows == 1;
-    const bool many_lanes = along && k >= 64;
-    const std::int64_t lanes = many_lanes ? 64 : 8, rows = 256 / lanes;
-    const std::int64_t groups = kernels::ceil_div(product.c.rows, rows) * product.sizes.batch;
-    const std::int64_t target_parts =
-        std::max(product.sizes.batch <= 255 ? parts_of(groups, k, 64 * lanes, 256) : 1,
-                 kernels::ceil_div(k, most_iterations * lanes));
-    const std::int64_t k_part =
-        std::max(kernels::ceil_div(kernels::ceil_div(k, target_parts), lanes) * lanes, lanes);
-    const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
-    const Kernels family = kernels_of(product.family);
-    const auto launch_panel = [&](const Product& part, std::int64_t batch) {
-        const kernels::ProductConstants constants{
-            .dtype = dtype_code(part.sizes.dtype),
-            .shared_numbers = 256,
-            .in_parts = parts > 1 ? 1u : 0u,
-            .adds = part.d.has_value() ? 1u : 0u,
-        };
-        launch_product<kernels::ProductParameters>(
-            part, batch, parts, k_part, many_lanes ? *family.vector_rows : *family.vector_columns,
-            linear_groups(part.c.rows, static_cast<std::uint32_t>(rows)), constants.list());
+/// The shape and the layouts, which affect speed, as a key for tuned plans.
+std::string key_of(const Product& work) {
+    const products::Product& product = work.product;
+    const auto order = [](const products::Matrix& m) {
+        return m.column_stride == 1 ? "N" : m.row_stride == 1 ? "T" : "S";
     };
-    if (parts > 1)
-        multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
-    else
-        for_each_panel(product, product.c.rows, 1, most_groups, launch_panel);
+    const auto text = [](std::int64_t number) { return std::to_string(number); };
+    return std::string(products::name(product.type)) + " product " + text(product.batch) + " x " +
+           text(product.c.rows) + "x" + text(product.c.columns) + "x" + text(product.a.columns) + " " +
+           order(product.a) + order(product.b) + order(product.c) + (product.d ? "+" : "");
+}
+
+/// Measures the plans with the result in other memory, because D may be C.
+products::Plan tuned_plan(const Product& work, const products::Plan& plan) {
+    const products::ProductShape shape = work.product.shape();
+    const std::vector<products::Plan> plans =
+        products::plans_to_try(planner(work.sizes.device.index()).device(), shape, plan);
+    std::vector<std::string> names;
+    for (const products::Plan& one : plans)
+        names.push_back(one.name());
+    at::Tensor result;
+    const auto run = [&](std::size_t i) {
+        Product elsewhere = work;
+        elsewhere.product.c = Matrices::of(result).layout();
+        elsewhere.c = writes(result);
+        multiply_by(plans[i], elsewhere);
+    };
+    result = at::empty({shape.batch, shape.m, shape.n},
+                       at::TensorOptions().device(work.sizes.device).dtype(work.sizes.dtype));
+    if (!is_tuned({result}))
+        return plan;
+    return plans[tuned({key_of(work), names, run, {result}, sum_tolerance(work.sizes.dtype, shape.k)})];
+}
+
+void multiply_tiles(const Product& work) {
+    const products::ProductShape shape = work.product.shape();
+    products::Plan plan = planner(work.sizes.device.index()).plan(shape);
+    if (products::tuning_is_on() && products::sum_bytes(shape.type) == 4 &&
+        products::is_one_launch(shape, plan.tile))
+        plan = tuned_plan(work, plan);
+    multiply_by(plan, work);
+}
+
+/// B is one column.
+void multiply_vector(const Product& work) {
+    const products::Matrix& a = work.product.a;
+    const bool contiguous = a.column_stride <= a.row_stride || a.rows == 1;
+    const products::VectorPlan plan = products::vector_plan(
+        planner(work.sizes.device.index()).device(), a.rows, a.columns, work.product.batch, contiguous);
+    multiply_in_parts(work, plan.parts,
+                      [&](const products::Product& product, const products::QueueLaunch& queue) {
+                          products::multiply_vector(product, plan, queue);
+                      });
 }
 
 } // namespace
@@ -293,14 +182,6 @@ Matrices Matrices::transposed() const {
     std::swap(other.rows, other.columns);
     std::swap(other.row_stride, other.column_stride);
     return other;
-}
-
-std::optional<runtime::UnitFactor> unit_factor(at::ScalarType dtype) {
-    if (dtype == at::kHalf)
-        return runtime::UnitFactor::float16;
-    if (dtype == at::kBFloat16)
-        return runtime::UnitFactor::bfloat16;
-    return std::nullopt;
 }
 
 NumberFamily number_family(at::ScalarType dtype, c10::Device device) {
@@ -368,7 +249,7 @@ void multiply_batches(const ProductSizes& sizes, Matrices a, Matrices b, Matrice
 
 void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
                        const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
-    const NumberFamily family = number_family(sizes.dtype, sizes.device);
+    number_family(sizes.dtype, sizes.device); // throws for dtypes without kernels
     if (c.rows == 0 || c.columns == 0 || sizes.batch == 0)
         return;
     // Each part of a long sum counts as a separate matrix of the batch.
@@ -380,33 +261,34 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
         return;
     }
     const bool adds = d && !beta.equal(0);
-    const Product product{sizes, family, a, b, c, alpha, adds ? d : std::nullopt, beta};
+    const auto work_of = [&](const Matrices& left, const Matrices& right, const Matrices& result,
+                             const std::optional<Matrices>& added) {
+        Product work{sizes,         product_of(sizes, result, alpha, added, beta),
+                     left.access,   right.access,
+                     result.access, added ? std::optional(added->access) : std::nullopt};
+        check_sizes(left);
+        check_sizes(right);
+        work.product.a = left.layout();
+        work.product.b = right.layout();
+        return work;
+    };
+    const std::optional<Matrices> added = adds ? d : std::nullopt;
     if (c.columns == 1)
-        multiply_vector(product);
+        multiply_vector(work_of(a, b, c, added));
     else if (c.rows == 1)
-        multiply_vector({sizes, family, b.transposed(), a.transposed(), c.transposed(), alpha,
-                         adds ? std::optional(d->transposed()) : std::nullopt, beta});
+        multiply_vector(work_of(b.transposed(), a.transposed(), c.transposed(),
+                                added ? std::optional(added->transposed()) : std::nullopt));
     else
-        multiply_tiles(product);
+        multiply_tiles(work_of(a, b, c, added));
 }
 
 void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Matrices& c,
                    const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
-    const NumberFamily family = number_family(sizes.dtype, sizes.device);
-    auto p = parameters_of<kernels::ProductParameters>(family, c, alpha, d, beta);
-    p.a = address(sums.memory);
-    p.a_batch = static_cast<std::uint64_t>(sums.batch_stride);
-    p.b_batch = static_cast<std::uint64_t>(sums.part_stride);
-    p.a_row = narrow(sums.row_stride);
-    p.k = p.k_part = narrow(sums.parts);
-    Groups groups = linear_groups(c.rows * c.columns, 256);
-    groups.z = static_cast<std::uint32_t>(sizes.batch);
-    const kernels::ProductConstants constants{
-        .dtype = dtype_code(sizes.dtype), .shared_numbers = 1, .adds = d.has_value() ? 1u : 0u};
-    std::array accesses{reads(sums.memory), c.access, d ? d->access : Access{}};
-    accesses[1].writes = true;
-    launch(sizes.device.index(), *kernels_of(family).combine, groups, std::as_bytes(std::span(&p, 1)),
-           std::span(accesses).first(d ? 3 : 2), constants);
+    products::combine(
+        product_of(sizes, c, alpha, d, beta),
+        {address(sums.memory), sums.parts, sums.batch_stride, sums.part_stride, sums.row_stride},
+        queue_with(sizes, std::array{reads(sums.memory), as_written(c.access)},
+                   d ? std::optional(d->access) : std::nullopt));
 }
 
 } // namespace rvk

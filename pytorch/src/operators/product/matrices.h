@@ -1,9 +1,9 @@
 #pragma once
-/// Products of batches of matrices on the device, for matrix_product.cpp, convolution.cpp and attention.cpp.
+/// Products of batches of matrices on the device.
 
 #include "../../dispatch/launch.h"
 
-#include <rekindle/runtime/matrix_units.h>
+#include <rekindle/products/multiply.h>
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
@@ -27,6 +27,10 @@ struct Matrices {
     static Matrices broadcast_of(const at::Tensor& tensor, std::int64_t rows, std::int64_t columns);
 
     Matrices transposed() const;
+    /// Without the access.
+    rekindle::products::Matrix layout() const {
+        return {address, rows, columns, row_stride, column_stride, batch_stride};
+    }
 };
 
 /// The kernels for a dtype, named after the type of their sums: float32 (also for float16 and bfloat16),
@@ -41,9 +45,6 @@ std::int64_t sum_bytes(NumberFamily family);
 at::ScalarType sum_type(NumberFamily family);
 /// The bits of a number in the family's sum type, as a kernel parameter.
 std::uint64_t number_bits(NumberFamily family, const at::Scalar& number);
-
-/// The dtype as a factor type of matrix units; empty if they do not support it.
-std::optional<runtime::UnitFactor> unit_factor(at::ScalarType dtype);
 
 struct ProductSizes {
     c10::Device device;

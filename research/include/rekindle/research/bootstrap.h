@@ -1,6 +1,7 @@
 #pragma once
 /// The stationary bootstrap: resamples a series in blocks of random length to preserve its autocorrelation.
 
+#include <rekindle/base/thread_pool.h>
 #include <rekindle/foundation/error.h>
 #include <rekindle/trainer/scores.h>
 
@@ -60,6 +61,7 @@ bootstrap_interval(std::span<const double> values,
                    const BootstrapOptions& options = {});
 
 /// The mean of every strategy in every resample, one row per resample. All strategies are resampled together.
-std::vector<double> bootstrap_means(const Panel& panel, double block_length, const BootstrapOptions& options);
+std::vector<double> bootstrap_means(const Panel& panel, double block_length, const BootstrapOptions& options,
+                                    ThreadPool& pool);
 
 } // namespace rekindle::research

@@ -1,6 +1,7 @@
 #pragma once
 /// Tests many strategies against one reference at once: is any of them better, and which ones?
 
+#include <rekindle/base/thread_pool.h>
 #include <rekindle/research/bootstrap.h>
 
 #include <cstddef>
@@ -19,18 +20,23 @@ struct SuperiorAbility {
     double block_length = 0;
 };
 
-/// `advantages` are returns above the reference (or losses below it): higher is better. Divides each mean by
-/// the std of its bootstrap means. Does not re-center strategies whose mean is below -sqrt(2 log log n)
-/// standard errors. The default block length is the mean of the strategies' optimal block lengths. Strategies
-/// whose advantage is always 0 cannot be better and are ignored. Returns the reason instead if there are
-/// fewer than 30 periods or 10 blocks, or if no strategy differs from the reference.
-Expected<SuperiorAbility> superior_ability(const Panel& advantages, const BootstrapOptions& options = {});
+/// Both tests of one panel, on the same resamples.
+struct StrategyTests {
+    SuperiorAbility superior;
+    /// Per strategy, the stepdown p-value of Romano and Wolf (2005, 2016), adjusted for the number of
+    /// strategies. The null hypothesis is that the strategy is not better than the reference. Rejecting all
+    /// hypotheses with p <= α keeps the probability of any false claim at or below α. The p-value is 1 for
+    /// strategies whose advantage is always 0.
+    std::vector<double> stepdown;
+};
 
-/// The stepdown p-values of Romano and Wolf (2005, 2016), adjusted for the number of strategies. For each
-/// strategy, the null hypothesis is that it is not better than the reference. Rejecting all hypotheses with
-/// p <= α keeps the probability of any false claim at or below α. The p-value is 1 for strategies whose
-/// advantage is always 0. Returns a reason instead in the same cases as superior_ability().
-Expected<std::vector<double>> stepdown_p_values(const Panel& advantages,
-                                                const BootstrapOptions& options = {});
+/// `advantages` are returns above the reference (or losses below it): higher is better. Divides each mean by
+/// the std of its bootstrap means. Hansen's test does not re-center strategies whose mean is below
+/// -sqrt(2 log log n) standard errors. The default block length is the mean of the strategies' optimal block
+/// lengths. Strategies whose advantage is always 0 cannot be better and are ignored. Returns the reason
+/// instead if there are fewer than 30 periods or 10 blocks, or if no strategy differs from the reference. The
+/// result does not depend on the number of threads.
+Expected<StrategyTests> test_strategies(const Panel& advantages, const BootstrapOptions& options,
+                                        ThreadPool& pool);
 
 } // namespace rekindle::research

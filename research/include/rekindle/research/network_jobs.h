@@ -32,13 +32,14 @@ struct JobSettings {
     /// values of a group are replaced with those of another test row of the same fold. The network's seed
     /// chooses that row.
     std::vector<std::vector<std::size_t>> permuted = {};
+    bool training_errors = true; ///< whether to measure NetworkResult::training_errors
 };
 
 struct NetworkResult {
     bool diverged = false;    ///< its loss or a gradient was not finite; the other fields are then unset
     double training_loss = 0; ///< mean over the last epoch, in the loss's own unit
     /// Per instrument of the fold: root mean square of outcome - prediction over its rows of
-    /// FoldRows::sample; over all of them if it has none.
+    /// FoldRows::sample; over all of them if it has none. Empty unless JobSettings::training_errors.
     std::vector<double> training_errors;
     std::vector<float> outputs; ///< of the test rows, model.outputs() each
     /// Mean squared error (for probabilities, mean log loss) in units of the network's target, over at most

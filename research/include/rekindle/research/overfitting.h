@@ -1,6 +1,7 @@
 #pragma once
 /// The probability that choosing the best of several backtests overfits.
 
+#include <rekindle/base/thread_pool.h>
 #include <rekindle/research/bootstrap.h>
 
 #include <cstddef>
@@ -28,6 +29,6 @@ struct Overfitting {
 /// trade in a half has the ratio 0 there. Takes C(blocks, blocks / 2) · strategies · blocks steps. Returns
 /// the reason instead if there is only one strategy or a block has fewer than two periods. Throws Error
 /// (usage) unless `blocks` is even and between 2 and 20.
-Expected<Overfitting> probability_of_overfitting(const Panel& returns, std::size_t blocks = 16);
+Expected<Overfitting> probability_of_overfitting(const Panel& returns, std::size_t blocks, ThreadPool& pool);
 
 } // namespace rekindle::research

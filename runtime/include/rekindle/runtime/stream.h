@@ -48,6 +48,9 @@ class Event {
     /// Whether all work before it has completed. Submits nothing. True for an empty event. Like all members,
     /// callable from any thread.
     bool done() const;
+    /// Submits what is needed. Returns whether the driver then has all work before it: false while some of it
+    /// is held back for a promise. True for an empty event.
+    bool submit() const;
     /// Submits what is needed and waits. Throws DeviceLost (also when the watchdog sees no progress).
     void wait() const;
     /// Seconds on the device between two events that were recorded with timing and are done.

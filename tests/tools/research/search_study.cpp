@@ -1,7 +1,7 @@
 /// Measures how often a search calls the best of 200 settings an edge, on random walks and on series with a
 /// planted edge.
 ///
-///     search_study [RANDOM_WALKS [PLANTED]]        (default 1,000 and 200)
+///     rekindle_search_study [RANDOM_WALKS [PLANTED]]        (default 1,000 and 200)
 ///
 /// In a random walk, returns are independent of the 8 features, two of which are the previous two returns. In
 /// a planted series, the first feature explains 5 % of the variance of the next return. Each series has 1,500
@@ -47,7 +47,9 @@ Trial trial_of(const ForecastRows& rows, const FoldBlock& block, const TestRows&
     }
     const auto model = trainer::network_of(config, rows.matrix.columns(), rows.meaning);
     const auto population = mlp::cpu_population(model, members, 1);
-    const JobSettings job_settings{config.epochs, static_cast<std::size_t>(config.batch_size), 1, {}};
+    const JobSettings job_settings{.epochs = config.epochs,
+                                   .batch_size = static_cast<std::size_t>(config.batch_size),
+                                   .training_errors = false};
     const auto results = train_networks(
         *population, block, jobs, job_settings, [](std::uint64_t, std::uint64_t, double) {},
         CancellationToken());
@@ -76,7 +78,7 @@ bool finds_edge(std::uint64_t seed, double r_squared) {
         instants.push_back(rows.known_at[row]);
     const std::vector<std::span<const std::int64_t>> of_trials(trials.size(), instants);
     const auto best = best_of(trials, Objective::loss);
-    return best && has_edge(judge(trials, *best, of_trials, 1, seed));
+    return best && has_edge(judge(trials, *best, of_trials, 1, seed, pool));
 }
 
 } // namespace

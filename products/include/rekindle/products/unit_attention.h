@@ -2,12 +2,12 @@
 /// Which kernels of kernels/attention/attention_units.slang a device can run.
 
 #include <rekindle/kernels/families/attention_units.h>
-#include <rekindle/runtime/matrix_units.h>
+#include <rekindle/products/tiles.h>
 
 #include <cstdint>
 #include <optional>
 
-namespace rekindle::runtime {
+namespace rekindle::products {
 
 /// A kernel whose workgroups own `rows` queries or keys each and loop over the others, `step` at a time.
 struct UnitPass {
@@ -25,6 +25,7 @@ struct UnitAttention {
 
 /// The kernels for heads of at most `width` columns, in the first shape of matrix units that the device has
 /// and that passed its self-test; empty if the device cannot run all three. Thread-safe.
-std::optional<UnitAttention> unit_attention(const Device& device, UnitFactor factor, std::uint32_t width);
+std::optional<UnitAttention> unit_attention(const DeviceParameters& device, ElementType type,
+                                            std::uint32_t width);
 
-} // namespace rekindle::runtime
+} // namespace rekindle::products

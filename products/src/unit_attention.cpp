@@ -1,10 +1,10 @@
 #include <rekindle/kernels/families/attention_units_bfloat16.h>
-#include <rekindle/runtime/unit_attention.h>
+#include <rekindle/products/unit_attention.h>
 
 #include <algorithm>
 #include <span>
 
-namespace rekindle::runtime {
+namespace rekindle::products {
 
 namespace {
 
@@ -21,11 +21,11 @@ struct Unit {
 
 /// Variant: one of the three kernels' variants in kernels.json. blocks: matrices of rows of a subgroup.
 template <class Variant>
-UnitPass pass_of(const Variant& variant, std::uint32_t blocks, const Capabilities& can) {
+UnitPass pass_of(const Variant& variant, std::uint32_t blocks, const DeviceParameters& device) {
     const Unit unit(variant.unit);
     const std::uint32_t rows = variant.subgroups * blocks * unit.size;
     const bool in_quads = variant.kernel->needs.contains(Feature::matrix_quads);
-    const bool sized = can.minimum_subgroup != can.maximum_subgroup;
+    const bool sized = device.minimum_subgroup != device.maximum_subgroup;
     return {.kernel = variant.kernel,
             .rows = rows,
             .step = variant.step,
@@ -50,28 +50,30 @@ struct AttentionVariants {
     std::span<const kernels::AttentionUnitsQueriesVariant> queries;
 };
 
-AttentionVariants attention_variants_for(UnitFactor factor) {
+AttentionVariants attention_variants_for(ElementType type) {
     using namespace kernels;
-    if (factor == UnitFactor::bfloat16)
+    if (type == ElementType::bfloat16)
         return {attention_units_forward_variants_bfloat16, attention_units_keys_variants_bfloat16,
                 attention_units_queries_variants_bfloat16};
     return {attention_units_forward_variants, attention_units_keys_variants,
             attention_units_queries_variants};
 }
 
-bool can_run(const Device& device, Feature unit, std::initializer_list<const kernels::Kernel*> kernels) {
-    const Capabilities& can = device.info().can;
+bool can_run(const DeviceParameters& device, Feature unit,
+             std::initializer_list<const kernels::Kernel*> kernels) {
     const std::uint32_t lanes = Unit(unit).lanes();
-    return lanes >= can.minimum_subgroup && lanes <= can.maximum_subgroup &&
-           std::ranges::all_of(kernels, [&](const kernels::Kernel* kernel) {
-               return device.usable_features().contains(kernel->needs);
-           });
+    return lanes >= device.minimum_subgroup && lanes <= device.maximum_subgroup &&
+           std::ranges::all_of(
+               kernels, [&](const kernels::Kernel* kernel) { return device.usable.contains(kernel->needs); });
 }
 
 } // namespace
 
-std::optional<UnitAttention> unit_attention(const Device& device, UnitFactor factor, std::uint32_t width) {
-    const AttentionVariants variants = attention_variants_for(factor);
+std::optional<UnitAttention> unit_attention(const DeviceParameters& device, ElementType type,
+                                            std::uint32_t width) {
+    if (bytes_of(type) != 2)
+        return std::nullopt;
+    const AttentionVariants variants = attention_variants_for(type);
     for (const kernels::AttentionUnitsForwardVariant& forward : variants.forward) {
         if (width > forward.width)
             continue;
@@ -80,11 +82,10 @@ std::optional<UnitAttention> unit_attention(const Device& device, UnitFactor fac
         if (keys == nullptr || queries == nullptr ||
             !can_run(device, forward.unit, {forward.kernel, keys->kernel, queries->kernel}))
             continue;
-        const Capabilities& can = device.info().can;
-        return UnitAttention{pass_of(forward, forward.row_blocks, can), pass_of(*keys, 1, can),
-                             pass_of(*queries, 1, can)};
+        return UnitAttention{pass_of(forward, forward.row_blocks, device), pass_of(*keys, 1, device),
+                             pass_of(*queries, 1, device)};
     }
     return std::nullopt;
 }
 
-} // namespace rekindle::runtime
+} // namespace rekindle::products

@@ -1,6 +1,6 @@
 /// Measures how often walk-forward finds an edge, on random walks and on series with a planted edge.
 ///
-///     walk_forward_study [RANDOM_WALKS [PLANTED]]        (default 1,000 and 200)
+///     rekindle_walk_forward_study [RANDOM_WALKS [PLANTED]]        (default 1,000 and 200)
 ///
 /// In a random walk, returns are independent of the 8 features; two of these are the previous two returns, as
 /// in real feature sets. In a planted series, the first feature explains 5 % of the variance of the next

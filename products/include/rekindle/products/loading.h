@@ -1,0 +1,61 @@
+#pragma once
+/// How the kernels product and product_units load and store matrices of any strides.
+
+#include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/values.h>
+
+#include <cstdint>
+
+namespace rekindle::products {
+
+/// Number of adjacent elements that a kernel loads or stores at once if their address is a multiple of
+/// `bytes`.
+struct WideAccess {
+    std::int64_t numbers;
+    std::uint64_t bytes;
+};
+
+/// A factor of a product. `outer`: rows of A, or columns of B. Strides count elements.
+struct FactorLayout {
+    std::uint64_t address = 0;
+    std::int64_t outer = 0, outer_stride = 0;
+    std::int64_t k = 0, k_stride = 0;
+    std::int64_t batch_stride = 0; ///< 0: there is one matrix
+};
+
+/// Chooses how a workgroup loads the factor: the value of the constant a_sharing or b_sharing.
+constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide) {
+    const bool aligned = f.address % wide.bytes == 0 && f.batch_stride % wide.numbers == 0;
+    if (aligned && f.k_stride == 1 && f.k % wide.numbers == 0 &&
+        (f.outer == 1 || f.outer_stride % wide.numbers == 0))
+        return kernels::value::sharing_quads_along_k;
+    if (aligned && f.outer_stride == 1 && f.outer % wide.numbers == 0 &&
+        (f.k == 1 || f.k_stride % wide.numbers == 0))
+        return kernels::value::sharing_quads_along_outer;
+    return f.k_stride <= f.outer_stride || f.outer == 1 ? kernels::value::sharing_lanes_along_k
+                                                        : kernels::value::sharing_lanes_along_outer;
+}
+
+/// Address and strides of C. Strides count elements.
+struct ResultLayout {
+    std::uint64_t address = 0;
+    std::int64_t rows = 0, columns = 0;
+    std::int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
+
+    /// Whether four adjacent elements of a row can be stored at once.
+    constexpr bool in_quads(std::uint64_t quad_bytes) const {
+        return column_stride == 1 && row_stride % 4 == 0 && batch_stride % 4 == 0 && columns % 4 == 0 &&
+               address % quad_bytes == 0;
+    }
+};
+
+/// The value of the constant `edges` for tiles of rows x columns.
+constexpr std::uint32_t edges_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t rows,
+                                 std::int64_t columns, std::int64_t depth) {
+    // With small tiles, the checks cost too little to justify more pipelines.
+    if (rows == 32)
+        return 3;
+    return (m % rows != 0 || n % columns != 0 ? 1u : 0u) | (k % depth != 0 ? 2u : 0u);
+}
+
+} // namespace rekindle::products

@@ -1,0 +1,101 @@
+#pragma once
+/// Which kernel computes a product, a convolution or attention, in which tiles, and how k is split.
+
+#include <rekindle/products/device_parameters.h>
+#include <rekindle/products/tiles.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rekindle::products {
+
+/// A batch of products: C is m x n, and k is summed. Sizes: at least 1, except k, which may be 0.
+struct ProductShape {
+    ElementType type{};
+    std::int64_t m = 0, n = 0, k = 0, batch = 1;
+
+    friend bool operator==(const ProductShape&, const ProductShape&) = default;
+};
+
+/// The operations of a convolution. The numbers are those of kernels/product/convolution.slang.
+enum class ConvolutionPass : std::uint32_t { forward = 0, input_gradient = 1, weight_gradient = 2 };
+
+/// The matrix product that is equivalent to a convolution, for each of `groups`.
+struct ConvolutionShape {
+    ElementType type{};
+    ConvolutionPass pass{};
+    std::int64_t m = 0, n = 0, k = 0, groups = 1;
+    std::int64_t channels = 1; ///< of the image that the kernels gather from, in one group
+    std::int64_t taps = 1;     ///< of the convolution's kernel
+    std::int64_t images = 1;   ///< in the result; adding parts takes a row of workgroups for each
+
+    friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
+};
+
+/// Each workgroup computes one tile of C, from k_part numbers of k. If parts > 1, each part writes its sums
+/// to scratch memory, and another launch adds them.
+struct Plan {
+    Tile tile;
+    std::int64_t parts = 1;
+    std::int64_t k_part = 0; ///< a multiple of the tile's depth and of 16; parts * k_part >= k
+
+    std::int64_t launches() const { return parts > 1 ? 2 : 1; }
+    /// For example "128x128/2" or "units 128x192/1"; unique among the plans of a shape.
+    std::string name() const;
+};
+
+/// Whether one launch with these tiles can compute the whole batch, so that k can be split.
+bool is_one_launch(const ProductShape& shape, const Tile& tile);
+/// The longest k of one launch: loops have at most most_iterations.
+std::int64_t longest_k(const Tile& tile);
+
+/// Estimated seconds on an otherwise idle device.
+double estimate(const DeviceParameters& device, const ProductShape& shape, const Plan& plan);
+double estimate(const DeviceParameters& device, const ConvolutionShape& shape, const Plan& plan);
+
+/// Every plan worth considering; at least one. On matrix units if there are any for this type and the product
+/// is not too small for them. Where several launches are needed, the plans have as many parts as one launch
+/// cannot sum.
+std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductShape& shape);
+/// The same for convolutions without matrix units, and on them. The latter may be empty.
+std::vector<Plan> possible_plans(const DeviceParameters& device, const ConvolutionShape& shape);
+std::vector<Plan> possible_unit_plans(const DeviceParameters& device, const ConvolutionShape& shape);
+
+/// The plan with the least estimated time. plans: at least one.
+template <class Shape>
+const Plan& fastest_plan(const DeviceParameters& device, const Shape& shape, const std::vector<Plan>& plans);
+
+/// A product with a vector: `lanes` threads read each row of the matrix together.
+struct VectorPlan {
+    std::int64_t lanes = 8, rows = 32; ///< rows of a workgroup
+    std::int64_t parts = 1, k_part = 0;
+};
+/// contiguous: whether the elements of a row of the matrix are closer together than its rows.
+VectorPlan vector_plan(const DeviceParameters& device, std::int64_t rows, std::int64_t k, std::int64_t batch,
+                       bool contiguous);
+
+/// Whether Winograd's algorithm, which takes `multiply_adds` and writes and reads `transformed_bytes`, is
+/// faster in float32 than a sum of products that takes `direct_multiply_adds`.
+bool winograd_is_faster(const DeviceParameters& device, double multiply_adds, double transformed_bytes,
+                        double direct_multiply_adds);
+/// Whether matrix units are faster even if `moved_bytes` must be copied first. False if there are none.
+bool units_are_faster(const DeviceParameters& device, const ConvolutionShape& shape, double moved_bytes);
+
+/// One pass of attention: every one of `heads` (of the whole batch) has `rows` rows that workgroups own, and
+/// `others` that they loop over.
+struct AttentionShape {
+    std::int64_t heads = 1, rows = 0, others = 0, width = 0; ///< width: of the widest operand
+
+    friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+/// The rows of a thread that the kernels of kernels/attention/attention.slang can have for these sizes: 1, 4
+/// or 8; at least one.
+std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape);
+/// Of these, the one with the least estimated time.
+std::int64_t attention_rows(const DeviceParameters& device, const AttentionShape& shape);
+/// Estimated seconds of a pass with so many rows of a thread.
+double estimate(const DeviceParameters& device, const AttentionShape& shape, std::int64_t rows_of_thread);
+
+} // namespace rekindle::products

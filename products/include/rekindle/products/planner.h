@@ -1,0 +1,40 @@
+#pragma once
+/// The plans of one device.
+
+#include <rekindle/products/plan.h>
+#include <rekindle/runtime/device.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace rekindle::products {
+
+/// Chooses plans and remembers them: programs that train repeat their shapes, and the estimates would take
+/// longer than a launch. A plan depends only on the shape and the device's parameters. Thread-safe.
+class Planner {
+  public:
+    explicit Planner(const DeviceParameters& device);
+
+    /// With the rates that were measured on this device and driver (calibration.h), now or in an earlier
+    /// process. Takes up to a second, and compiles kernels, if nothing is stored.
+    static Planner calibrated(runtime::Device& device, const runtime::LogCallback& log);
+
+    const DeviceParameters& device() const noexcept { return device_; }
+
+    Plan plan(const ProductShape& shape) const;
+    /// Without matrix units, and on them; empty if there are none for this type.
+    Plan plan(const ConvolutionShape& shape) const;
+    std::optional<Plan> unit_plan(const ConvolutionShape& shape) const;
+    /// As in plan.h.
+    bool units_are_faster(const ConvolutionShape& shape, double moved_bytes) const;
+
+  private:
+    DeviceParameters device_;
+    std::uint64_t number_; ///< among all planners of the process
+};
+
+/// The plan first, then every other one that one launch for each part can compute: candidates for tuning.
+std::vector<Plan> plans_to_try(const DeviceParameters& device, const ProductShape& shape, const Plan& plan);
+
+} // namespace rekindle::products

@@ -1,0 +1,50 @@
+#pragma once
+/// REKINDLE_AUTOTUNE=1: chooses plans by measurement.
+
+#include <rekindle/runtime/device.h>
+#include <rekindle/runtime/tuning.h>
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace rekindle::products {
+
+/// Whether the environment requests tuning.
+bool tuning_is_on();
+
+/// The choices of one device: for products, convolutions and attention. Thread-safe; other threads wait
+/// while one measures.
+class Tuner {
+  public:
+    /// Makes the ways to compute something, the default first. Their results are compared with those of the
+    /// default before they are timed. Called only to measure; an empty list: it cannot be measured now.
+    using MakeCandidates = std::function<std::vector<runtime::Candidate>()>;
+
+    /// Reads the stored choices. log: gets a warning for a file that cannot be read and for a candidate with
+    /// a wrong result, and a line for each measurement (LogLevel::info).
+    Tuner(const runtime::DeviceInfo& device, runtime::LogCallback log);
+
+    /// The index of the fastest of the candidates called `names`. Measures at the first call with this key,
+    /// unless the choice is stored, or this process has measured too often; the choice is then 0. `stream`:
+    /// what the candidates queue their work on. key: one line, no tab.
+    std::size_t choose(runtime::Stream& stream, const std::string& key, const std::vector<std::string>& names,
+                       const MakeCandidates& make_candidates);
+
+  private:
+    std::size_t measure(runtime::Stream& stream, const std::string& key,
+                        const std::vector<runtime::Candidate>& candidates);
+
+    std::string device_name_;
+    runtime::LogCallback log_;
+    std::mutex mutex_;
+    runtime::TuningStore store_;
+    std::unordered_map<std::string, std::size_t> choices_;
+    int measured_ = 0;
+    bool warm_ = false;
+};
+
+} // namespace rekindle::products

@@ -1,0 +1,251 @@
+#include <rekindle/foundation/environment.h>
+#include <rekindle/products/calibration.h>
+#include <rekindle/products/multiply.h>
+#include <rekindle/runtime/error.h>
+#include <rekindle/runtime/memory.h>
+#include <rekindle/runtime/tuning.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <random>
+#include <sstream>
+
+namespace rekindle::products {
+
+namespace {
+
+/// Renew the number when kernels or the cost model change so much that stored rates no longer fit.
+constexpr const char* store_key = "calibration 2";
+constexpr double budget = 1;             // seconds, without the time to compile
+constexpr double warm_up_seconds = 0.06; // an idle GPU is slow
+constexpr double worst_misfit = 0.7;     // estimates are off by a factor of two
+
+/// Products whose workgroups all do the same: `rows_of_tiles` for each compute unit.
+struct Measured {
+    ElementType type;
+    std::uint32_t tile_rows, tile_columns; ///< as near as the device's tiles come
+    std::int64_t rows_of_tiles, k;
+};
+/// Full compute units and idle ones, with tiles that are limited by multiplying and by loading. The most
+/// important first.
+constexpr std::array measured_products{
+    Measured{ElementType::float32, 128, 128, 4, 1024}, Measured{ElementType::float32, 32, 32, 16, 512},
+    Measured{ElementType::float16, 128, 128, 4, 2048}, Measured{ElementType::float16, 64, 64, 8, 2048},
+    Measured{ElementType::float16, 64, 64, 1, 2048},   Measured{ElementType::float16, 128, 192, 4, 2048},
+    Measured{ElementType::float32, 64, 64, 4, 1024},   Measured{ElementType::float32, 128, 128, 1, 1024}};
+
+/// Fills the buffer with numbers between 1/8 and 1/4, which are numbers in float16, too: products of zeros
+/// can be faster than others.
+void fill(runtime::Stream& stream, const runtime::Buffer& buffer) {
+    std::mt19937 random(11);
+    std::vector<std::uint32_t> words(std::min<std::uint64_t>(buffer.bytes(), 1 << 20) / 4);
+    for (std::uint32_t& word : words)
+        word = (static_cast<std::uint32_t>(random()) & 0x83ff83ffu) | 0x30003000u;
+    stream.upload(buffer.pointer(), std::as_bytes(std::span(words)));
+    for (std::uint64_t filled = words.size() * 4; filled < buffer.bytes();) {
+        const std::uint64_t next = std::min(filled, buffer.bytes() - filled);
+        stream.copy(buffer.pointer() + filled, buffer.pointer(), next);
+        filled += next;
+    }
+}
+
+double median_seconds(runtime::Stream& stream, const std::function<void()>& queue) {
+    std::array<double, 3> seconds{};
+    for (double& one : seconds)
+        one = runtime::device_seconds(stream, queue, 2e-3);
+    std::ranges::sort(seconds);
+    return seconds[1];
+}
+
+class Calibration {
+  public:
+    Calibration(runtime::Device& device, const DeviceParameters& start)
+        : device_(device), stream_(device.make_stream()), parameters_(start) {
+        // Twice what the caches of large GPUs hold, but not much of a small GPU's memory.
+        std::uint64_t memory = 0;
+        for (const runtime::Heap& heap : device.info().can.heaps)
+            if (heap.device_local)
+                memory = std::max(memory, heap.bytes);
+        const std::uint64_t bytes = std::clamp<std::uint64_t>(memory / 32, 16 << 20, 128 << 20);
+        for (runtime::Buffer* const one : {&first_, &second_, &third_}) {
+            *one = device.allocator().allocate(bytes, runtime::MemoryKind::device, stream_.get());
+            fill(*stream_, *one);
+        }
+    }
+
+    DeviceParameters measure() {
+        measure_launch();
+        for (const Measured& one : measured_products)
+            measure_product(one);
+        scale();
+        return parameters_;
+    }
+    const std::vector<Sample>& samples() const { return samples_; }
+
+  private:
+    /// How many times faster than estimated the products on matrix units, or the others, are: the median.
+    double faster(bool on_units) const {
+        std::vector<double> ratios;
+        for (const Sample& sample : samples_)
+            if (sample.plan.tile.on_units == on_units)
+                ratios.push_back(estimate(parameters_, sample) / sample.seconds);
+        if (ratios.empty())
+            return 1;
+        const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+        std::ranges::nth_element(ratios, middle);
+        return *middle;
+    }
+
+    /// Scales the rates by the measured times. On an H100, the plans that follow from rates that were fitted
+    /// to these few times one by one were worse than those from the default rates.
+    void scale() {
+        const double by = faster(false);
+        parameters_.float32_rate *= by;
+        parameters_.cache_bandwidth *= by;
+        parameters_.slice_latency /= by;
+        parameters_.group_seconds /= by;
+        parameters_.unit_rate *= faster(true);
+    }
+
+    /// Counts only the time that is measured, not the time to compile.
+    bool has_time() const { return spent_ < budget; }
+    double timed(const std::function<void()>& queue) {
+        queue();
+        stream_->synchronize(); // compiled, and the memory is there
+        const auto begin = std::chrono::steady_clock::now();
+        if (spent_ == 0)
+            runtime::device_seconds(*stream_, queue, warm_up_seconds);
+        const double seconds = median_seconds(*stream_, queue);
+        spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        return seconds;
+    }
+
+    void measure_product(const Measured& wanted) {
+        std::vector<Tile> tiles = wanted.type == ElementType::float32
+                                      ? product_tiles(wanted.type)
+                                      : unit_product_tiles(parameters_, wanted.type);
+        const auto found = std::ranges::find_if(tiles, [&](const Tile& tile) {
+            return tile.rows == wanted.tile_rows && tile.columns == wanted.tile_columns;
+        });
+        if (found == tiles.end() || !has_time())
+            return;
+        Product product{.type = wanted.type,
+                        .dtype = dtype_of(wanted.type),
+                        .result_dtype = dtype_of(ElementType::float32),
+                        .element_bytes = bytes_of(wanted.type),
+                        .alpha = std::bit_cast<std::uint32_t>(1.0f)};
+        const std::int64_t k = wanted.k, m = found->rows * wanted.rows_of_tiles;
+        // As many columns as there are compute units, if the memory suffices.
+        const std::int64_t most =
+            static_cast<std::int64_t>(second_.bytes()) / (k * product.element_bytes) / found->columns;
+        const std::int64_t columns = std::min<std::int64_t>(parameters_.compute_units, most);
+        const std::int64_t n = found->columns * columns;
+        if (columns == 0 || m * n * 4 > static_cast<std::int64_t>(third_.bytes()) ||
+            m * k * product.element_bytes > static_cast<std::int64_t>(first_.bytes()))
+            return;
+        product.a = {first_.pointer().address, m, k, k, 1, 0};
+        product.b = {second_.pointer().address, k, n, n, 1, 0};
+        product.c = {third_.pointer().address, m, n, n, 1, 0};
+        const Plan plan{*found, 1, k};
+        const double seconds = timed([&] {
+            queue_product(device_, *stream_, product, plan,
+                          {runtime::reads(first_), runtime::reads(second_), runtime::writes(third_), {}});
+        });
+        samples_.push_back({product.shape(), plan, seconds});
+    }
+
+    /// Launches that each wait for the one before.
+    void measure_launch() {
+        constexpr std::int64_t n = 64;
+        const Product product{.type = ElementType::float32,
+                              .dtype = dtype_of(ElementType::float32),
+                              .result_dtype = dtype_of(ElementType::float32),
+                              .element_bytes = 4,
+                              .c = {third_.pointer().address, 1, n, n, 1, 0},
+                              .alpha = std::bit_cast<std::uint32_t>(1.0f)};
+        const std::array used{runtime::writes(third_)};
+        parameters_.launch_seconds = timed([&] {
+            combine(product, {first_.pointer().address, 1, n, n, n}, [&](const Launch& launch) {
+                stream_->launch(launch.kernel, launch.groups, launch.parameters, used, launch.constants);
+            });
+        });
+    }
+
+    runtime::Device& device_;
+    std::unique_ptr<runtime::Stream> stream_;
+    DeviceParameters parameters_;
+    runtime::Buffer first_, second_, third_;
+    std::vector<Sample> samples_;
+    double spent_ = 0;
+};
+
+void say(const runtime::LogCallback& log, LogLevel level, const std::string& text) {
+    if (log)
+        log(level, text);
+}
+
+DeviceParameters measured_or_default(runtime::Device& device, const DeviceParameters& usual,
+                                     runtime::TuningStore& store, const runtime::LogCallback& log) {
+    try {
+        const std::string text = rates_text(measure_rates(device.info(), usual));
+        store.keep(store_key, text);
+        // Otherwise every process would take the time, and split k in its own way.
+        if (runtime::TuningStore(device.info(), runtime::default_cache_folder()).find(store_key) != text)
+            throw runtime::Error("the rates cannot be stored: " + store.problem());
+        DeviceParameters measured = usual;
+        read_rates(measured, text); // as later processes do
+        return measured;
+    } catch (const runtime::DeviceLost&) {
+        throw;
+    } catch (const runtime::Error& error) {
+        say(log, LogLevel::warning,
+            "calibrating " + device.info().name +
+                " failed, so plans follow from default rates: " + error.what());
+    }
+    return usual;
+}
+
+} // namespace
+
+std::string implausible(const DeviceParameters& measured, double misfit) {
+    for (const Rate& rate : rates)
+        if (const double value = measured.*rate.value; !(value >= rate.least && value <= rate.most)) {
+            std::ostringstream text;
+            text << rate.name << " would be " << value;
+            return text.str();
+        }
+    if (!(misfit <= worst_misfit))
+        return "the measured times contradict each other";
+    return {};
+}
+
+DeviceParameters measure_rates(const runtime::DeviceInfo& device, const DeviceParameters& start) {
+    runtime::DeviceOptions options;
+    options.self_test = false; // start.usable has its result
+    const std::shared_ptr<runtime::Device> opened = runtime::Device::open(device, options);
+    Calibration calibration(*opened, start);
+    const DeviceParameters measured = calibration.measure();
+    if (const std::string why = implausible(measured, misfit(measured, calibration.samples())); !why.empty())
+        throw runtime::Error(why);
+    return measured;
+}
+
+DeviceParameters calibrated_parameters(runtime::Device& device, const runtime::LogCallback& log) {
+    const bool is_cpu = device.info().type == runtime::DeviceType::cpu;
+    DeviceParameters parameters = default_parameters(device.info(), device.usable_features());
+    const std::filesystem::path folder = runtime::default_cache_folder();
+    if (switched_on("REKINDLE_CALIBRATE", !is_cpu) && !folder.empty()) {
+        runtime::TuningStore store(device.info(), folder);
+        const auto stored = store.find(store_key);
+        if (!stored || !read_rates(parameters, *stored))
+            parameters = measured_or_default(device, parameters, store, log);
+    }
+    say(log, LogLevel::info, "parameters of " + device.info().name + ": " + text_of(parameters));
+    return parameters;
+}
+
+} // namespace rekindle::products

@@ -1,0 +1,258 @@
+#include <rekindle/kernels/ceil_div.h>
+#include <rekindle/products/cost.h>
+#include <rekindle/products/limits.h>
+#include <rekindle/products/plan.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace rekindle::products {
+
+namespace {
+
+using kernels::ceil_div;
+
+constexpr std::int64_t least_depth = 16;    // parts of k are multiples of this and of the tile's depth
+constexpr std::int64_t shortest_part = 128; // of k
+constexpr std::int64_t most_parts = 128;
+constexpr std::int64_t most_scratch_bytes = std::int64_t{1} << 30; // some drivers allow no larger block
+constexpr std::array parts_to_try{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
+
+/// Splits k into about `target` parts, none longer than one launch can sum.
+Plan in_parts(const Tile& tile, std::int64_t k, std::int64_t target) {
+    const std::int64_t depth = std::max<std::int64_t>(least_depth, tile.depth);
+    target = std::max(target, ceil_div(k, longest_k(tile)));
+    Plan plan{tile};
+    plan.k_part = std::max(ceil_div(ceil_div(k, target), depth) * depth, depth);
+    plan.parts = std::max<std::int64_t>(ceil_div(k, plan.k_part), 1);
+    return plan;
+}
+
+/// The size of the matrix product that a plan computes.
+struct Matrices {
+    std::int64_t m, n, k, count;
+};
+
+/// Adds the tile with every split of k that is worthwhile. matrices: those that add the parts in one launch.
+/// may_split: whether k can be split at all.
+void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, const Matrices& size,
+               std::int64_t matrices, bool may_split) {
+    const std::int64_t k = size.k, bytes = size.m * size.n * size.count * sum_bytes(type);
+    for (const std::int64_t parts : parts_to_try) {
+        if (parts > 1 && (!may_split || k / parts < shortest_part || matrices * parts > most_groups ||
+                          bytes > most_scratch_bytes / parts))
+            break;
+        const Plan plan = in_parts(tile, k, parts);
+        if (plans.empty() || plans.back().name() != plan.name())
+            plans.push_back(plan);
+    }
+}
+
+/// Registers of a thread, from the sums that it holds; measured on NVIDIA's driver.
+std::uint32_t registers_of(const Tile& tile) {
+    const std::uint32_t sums = tile.rows * tile.columns / tile.kernel->threads;
+    return tile.on_units ? 88 + sums * 5 / 4 : 56 + sums;
+}
+
+/// The work of a workgroup that sums `k` numbers.
+GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint32_t result_bytes) {
+    // A gathered element costs an index, and its neighbors may lie elsewhere. Kernels without matrix units
+    // load four numbers at once, the others eight.
+    const double gathering = tile.gathers ? 1.5 : 1, narrow_loads = tile.on_units ? 1 : 2.1;
+    const double rows = tile.rows, columns = tile.columns, depth = tile.depth;
+    // Without matrix units, a thread with more sums multiplies what it loads from shared memory more often.
+    const double sums = rows * columns / tile.kernel->threads;
+    const double reuse = tile.on_units ? 1 : sums / (sums + 4);
+    const double loaded = (rows + columns) * depth * (tile.on_units ? 2 : std::max(4u, bytes_of(type)));
+    return {.on_units = tile.on_units,
+            .slices = static_cast<double>(ceil_div<std::int64_t>(std::max<std::int64_t>(k, 1), tile.depth)),
+            .multiply_adds = rows * columns * depth,
+            .loaded_bytes = loaded * gathering * narrow_loads,
+            .edge_bytes = loaded + rows * columns * result_bytes,
+            .latency = tile.on_units ? 1 : depth / 24 * (tile.iterations > 1 ? 2 : 1),
+            .threads = tile.kernel->threads,
+            .registers = registers_of(tile),
+            .shared_bytes = tile.shared_bytes(type),
+            .rate = reuse * (sum_bytes(type) == 8 ? 0.25 : 1)};
+}
+
+double estimate_matrices(const DeviceParameters& device, ElementType type, const Matrices& size,
+                         const Plan& plan) {
+    const std::uint32_t result_bytes = plan.parts > 1 ? sum_bytes(type) : bytes_of(type);
+    const GroupWork work = work_of(type, plan.tile, std::min(plan.k_part, size.k), result_bytes);
+    const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n),
+               k = static_cast<double>(size.k), count = static_cast<double>(size.count),
+               parts = static_cast<double>(plan.parts);
+    const double groups = static_cast<double>(ceil_div<std::int64_t>(size.m, plan.tile.rows)) *
+                          static_cast<double>(ceil_div<std::int64_t>(size.n, plan.tile.columns)) * count *
+                          parts;
+    const double bytes = count * ((m + n) * k * bytes_of(type) + m * n * parts * result_bytes);
+    return launch_time(device, work, groups, bytes) +
+           (plan.parts > 1 ? combine_time(device, plan.parts, m * n * count, sum_bytes(type)) : 0);
+}
+
+/// The bytes that a convolution reads are fewer than those of the equivalent product.
+Matrices matrices_of(const ConvolutionShape& shape) {
+    return {shape.m, shape.n, shape.k, shape.groups};
+}
+
+bool may_split(const ConvolutionShape& shape) {
+    return shape.groups == 1 || shape.pass == ConvolutionPass::weight_gradient;
+}
+
+} // namespace
+
+std::string Plan::name() const {
+    return tile.name() + "/" + std::to_string(parts);
+}
+
+std::int64_t longest_k(const Tile& tile) {
+    return most_iterations / tile.iterations * tile.depth;
+}
+
+bool is_one_launch(const ProductShape& shape, const Tile& tile) {
+    return shape.batch <= most_groups && shape.m <= most_groups * tile.rows &&
+           shape.n <= most_groups * tile.columns;
+}
+
+double estimate(const DeviceParameters& device, const ProductShape& shape, const Plan& plan) {
+    return estimate_matrices(device, shape.type, {shape.m, shape.n, shape.k, shape.batch}, plan);
+}
+
+double estimate(const DeviceParameters& device, const ConvolutionShape& shape, const Plan& plan) {
+    return estimate_matrices(device, shape.type, matrices_of(shape), plan);
+}
+
+std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductShape& shape) {
+    // A smaller product would leave most of a matrix unit unused.
+    const bool large = std::min({shape.m, shape.n, shape.k}) >= 16;
+    std::vector<Tile> tiles = large ? unit_product_tiles(device, shape.type) : std::vector<Tile>();
+    if (tiles.empty())
+        tiles = product_tiles(shape.type);
+    std::vector<Plan> plans;
+    for (const Tile& tile : tiles)
+        add_plans(plans, tile, shape.type, {shape.m, shape.n, shape.k, shape.batch}, shape.batch,
+                  is_one_launch(shape, tile));
+    return plans;
+}
+
+std::vector<Plan> possible_plans(const DeviceParameters& /*device*/, const ConvolutionShape& shape) {
+    std::vector<Plan> plans;
+    for (const Tile& tile : convolution_tiles(shape.type)) {
+        // In the gradient of the weight, tiles of several taps need too many registers for more columns, and
+        // 64 x 128 with more parts is faster than 128 x 128, as measured on an H200.
+        if (shape.pass == ConvolutionPass::weight_gradient &&
+            ((tile.columns > 64 && shape.taps > 1 && shape.channels % tile.columns != 0) ||
+             tile.rows * tile.columns > 64 * 128))
+            continue;
+        add_plans(plans, tile, shape.type, matrices_of(shape), std::max(shape.groups, shape.images),
+                  may_split(shape));
+    }
+    return plans;
+}
+
+std::vector<Plan> possible_unit_plans(const DeviceParameters& device, const ConvolutionShape& shape) {
+    std::vector<Plan> plans;
+    for (const Tile& tile : unit_convolution_tiles(device, shape.type))
+        add_plans(plans, tile, shape.type, matrices_of(shape), std::max(shape.groups, shape.images),
+                  may_split(shape));
+    return plans;
+}
+
+template <class Shape>
+const Plan& fastest_plan(const DeviceParameters& device, const Shape& shape, const std::vector<Plan>& plans) {
+    return *std::ranges::min_element(plans, {},
+                                     [&](const Plan& plan) { return estimate(device, shape, plan); });
+}
+template const Plan& fastest_plan(const DeviceParameters&, const ProductShape&, const std::vector<Plan>&);
+template const Plan& fastest_plan(const DeviceParameters&, const ConvolutionShape&, const std::vector<Plan>&);
+
+VectorPlan vector_plan(const DeviceParameters& device, std::int64_t rows, std::int64_t k, std::int64_t batch,
+                       bool contiguous) {
+    constexpr std::int64_t threads = 256, groups_per_unit = 2;
+    constexpr std::int64_t most_vector_parts = 256;
+    VectorPlan plan;
+    plan.lanes = contiguous && k >= 64 ? 64 : 8;
+    plan.rows = threads / plan.lanes;
+    const std::int64_t groups = ceil_div(rows, plan.rows) * batch;
+    std::int64_t target = 1;
+    if (batch * most_vector_parts <= most_groups)
+        target = std::clamp<std::int64_t>(
+            std::min(ceil_div(groups_per_unit * device.compute_units, groups), k / (64 * plan.lanes)), 1,
+            most_vector_parts);
+    target = std::max(target, ceil_div(k, most_iterations * plan.lanes));
+    plan.k_part = std::max(ceil_div(ceil_div(k, target), plan.lanes) * plan.lanes, plan.lanes);
+    plan.parts = std::max<std::int64_t>(ceil_div(k, plan.k_part), 1);
+    return plan;
+}
+
+bool winograd_is_faster(const DeviceParameters& device, double multiply_adds, double transformed_bytes,
+                        double direct_multiply_adds) {
+    // The transforms use the memory less well than a copy: with the default rates, a number that is written
+    // and read costs as much as 64 multiply-adds, as measured on an H200. They also take launches of their
+    // own.
+    constexpr double transform = 1.773, least_saving = 1 << 25;
+    const double rate = device.float32_rate * device.compute_units;
+    return direct_multiply_adds - multiply_adds -
+               transform * transformed_bytes / device.memory_bandwidth * rate >=
+           least_saving;
+}
+
+bool units_are_faster(const DeviceParameters& device, const ConvolutionShape& shape, double moved_bytes) {
+    const std::vector<Plan> on_units = possible_unit_plans(device, shape);
+    if (on_units.empty())
+        return false;
+    const double moving = 2 * device.launch_seconds + 2 * moved_bytes / device.memory_bandwidth;
+    const std::vector<Plan> others = possible_plans(device, shape);
+    return estimate(device, shape, fastest_plan(device, shape, on_units)) + moving <
+           estimate(device, shape, fastest_plan(device, shape, others));
+}
+
+namespace {
+
+/// kernels/attention/tiles.slang: rows of a tile per row of a thread; columns of a tile; columns of a result
+/// per quad of a thread; numbers of a row in a slice of a dot product.
+constexpr std::int64_t row_groups = 8, tile_columns = 64, quad_columns = 64, slice = 32;
+
+std::int64_t result_quads(const AttentionShape& shape) {
+    return ceil_div(std::max<std::int64_t>(shape.width, 1), quad_columns);
+}
+
+} // namespace
+
+std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape) {
+    if (shape.rows <= row_groups)
+        return {1};
+    const std::int64_t most = 8 / result_quads(shape); // what registers hold
+    if (shape.rows <= 4 * row_groups || most <= 4)
+        return {4};
+    return {most, 4};
+}
+
+double estimate(const DeviceParameters& device, const AttentionShape& shape, std::int64_t rows_of_thread) {
+    constexpr std::uint32_t threads = 128;
+    const std::int64_t own = rows_of_thread * row_groups, quads = result_quads(shape);
+    const auto width = static_cast<double>(quads * quad_columns), rows = static_cast<double>(own);
+    const GroupWork work{
+        .slices = static_cast<double>(ceil_div(std::max<std::int64_t>(shape.others, 1), tile_columns)),
+        .multiply_adds = 2 * rows * tile_columns * width,
+        .loaded_bytes = 2 * tile_columns * width * 4,
+        .edge_bytes = 2 * rows * width * 4,
+        .latency = 1,
+        .threads = threads,
+        .registers = static_cast<std::uint32_t>(64 + 12 * rows_of_thread * quads),
+        .shared_bytes = static_cast<std::uint32_t>(16 * (own + tile_columns) * (slice / 4 + 1)),
+        // With more rows, a thread multiplies what it loads from shared memory more often.
+        .rate = static_cast<double>(rows_of_thread) / static_cast<double>(rows_of_thread + 2)};
+    const double groups = static_cast<double>(ceil_div(shape.rows, own)) * static_cast<double>(shape.heads);
+    return launch_time(device, work, groups, 0);
+}
+
+std::int64_t attention_rows(const DeviceParameters& device, const AttentionShape& shape) {
+    const std::vector<std::int64_t> possible = possible_attention_rows(shape);
+    return *std::ranges::min_element(possible, {},
+                                     [&](std::int64_t rows) { return estimate(device, shape, rows); });
+}
+
+} // namespace rekindle::products

@@ -1,0 +1,121 @@
+#include <rekindle/kernels/families/convolution.h>
+#include <rekindle/kernels/families/convolution_float64.h>
+#include <rekindle/kernels/families/convolution_int64.h>
+#include <rekindle/kernels/families/convolution_units_bfloat16.h>
+#include <rekindle/kernels/families/product_float64.h>
+#include <rekindle/kernels/families/product_int64.h>
+#include <rekindle/kernels/families/product_units_bfloat16.h>
+#include <rekindle/kernels/unit_tiles.h>
+#include <rekindle/products/tiles.h>
+
+#include <algorithm>
+#include <span>
+
+namespace rekindle::products {
+
+namespace {
+
+/// Variant: ProductVariant or ConvolutionVariant.
+template <class Variant>
+Tile tile_of(const Variant& variant) {
+    // A slice is one iteration of the outer loop. Unless it is unrolled as a whole, it has an inner loop, and
+    // the test that ends that one counts as an iteration, too.
+    const std::uint32_t rounds = variant.depth / variant.unroll;
+    return {.kernel = variant.kernel,
+            .rows = variant.rows,
+            .columns = variant.columns,
+            .depth = variant.depth,
+            .iterations = rounds == 1 ? 1 : rounds + 2,
+            .shared_numbers = 2 * variant.depth * (variant.rows + variant.columns + 8)};
+}
+
+template <class Variant>
+std::vector<Tile> tiles_of(std::span<const Variant> variants, bool gathers) {
+    std::vector<Tile> tiles;
+    for (const Variant& variant : variants) {
+        tiles.push_back(tile_of(variant));
+        tiles.back().gathers = gathers;
+    }
+    return tiles;
+}
+
+/// Variant: ProductUnitsVariant or ConvolutionUnitsVariant.
+template <class Variant>
+std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type,
+                                std::span<const Variant> variants, bool gathers) {
+    std::vector<Tile> tiles;
+    if (device.minimum_subgroup > kernels::largest_unit_subgroup)
+        return tiles;
+    const kernels::UnitSubgroups subgroups =
+        kernels::unit_subgroups(device.minimum_subgroup, device.maximum_subgroup);
+    for (const runtime::MatrixShape& shape : runtime::matrix_shapes) {
+        for (const Variant& one : variants)
+            if (one.unit == shape.feature && device.usable.contains(one.kernel->needs))
+                tiles.push_back({.kernel = one.kernel,
+                                 .rows = one.rows,
+                                 .columns = one.columns,
+                                 .depth = one.depth,
+                                 .on_units = true,
+                                 .gathers = gathers,
+                                 .shared_eights = kernels::eights_of_tile(one.rows, one.columns, one.depth),
+                                 .subgroup_size = subgroups.size,
+                                 .idle_subgroups = subgroups.idle});
+        // bfloat16_units refers to the first shape that the device has.
+        if (!tiles.empty() || (type == ElementType::bfloat16 && device.claimed.contains(shape.feature)))
+            break;
+    }
+    return tiles;
+}
+
+} // namespace
+
+std::string_view name(ElementType type) noexcept {
+    constexpr std::string_view names[] = {"float32", "float16", "bfloat16", "float64", "int64"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+std::string Tile::name() const {
+    return (on_units ? "units " : "") + std::to_string(rows) + "x" + std::to_string(columns);
+}
+
+std::vector<Tile> product_tiles(ElementType type) {
+    const auto tiles = [](std::span<const kernels::ProductVariant> variants) {
+        return tiles_of(variants, false);
+    };
+    return type == ElementType::float64 ? tiles(kernels::product_variants_float64)
+           : type == ElementType::int64 ? tiles(kernels::product_variants_int64)
+                                        : tiles(kernels::product_variants);
+}
+
+std::vector<Tile> convolution_tiles(ElementType type) {
+    const auto tiles = [](std::span<const kernels::ConvolutionVariant> variants) {
+        return tiles_of(variants, true);
+    };
+    return type == ElementType::float64 ? tiles(kernels::convolution_variants_float64)
+           : type == ElementType::int64 ? tiles(kernels::convolution_variants_int64)
+                                        : tiles(kernels::convolution_variants);
+}
+
+std::vector<Tile> unit_product_tiles(const DeviceParameters& device, ElementType type) {
+    const auto tiles = [&](std::span<const kernels::ProductUnitsVariant> variants) {
+        return unit_tiles_of(device, type, variants, false);
+    };
+    return type == ElementType::float16    ? tiles(kernels::product_units_variants)
+           : type == ElementType::bfloat16 ? tiles(kernels::product_units_variants_bfloat16)
+                                           : std::vector<Tile>();
+}
+
+std::vector<Tile> unit_convolution_tiles(const DeviceParameters& device, ElementType type) {
+    const auto tiles = [&](std::span<const kernels::ConvolutionUnitsVariant> variants) {
+        return unit_tiles_of(device, type, variants, true);
+    };
+    return type == ElementType::float16    ? tiles(kernels::convolution_units_variants)
+           : type == ElementType::bfloat16 ? tiles(kernels::convolution_units_variants_bfloat16)
+                                           : std::vector<Tile>();
+}
+
+bool has_matrix_units(const DeviceParameters& device, ElementType type) {
+    return !unit_product_tiles(device, type).empty();
+}
+
+} // namespace rekindle::products
