@@ -61,9 +61,10 @@ std::string title(const kernels::Kernel& kernel, const kernels::AuditCase& one) 
 }
 
 /// Calls make(kernel, audit case) for each selected one whose features the device has.
-Counts for_each_pipeline(const runtime::Device& device,
-                         const std::function<bool(const kernels::Kernel&, const kernels::AuditCase&)>& selects,
-                         const std::function<void(const kernels::Kernel&, const kernels::AuditCase&)>& make) {
+Counts
+for_each_pipeline(const runtime::Device& device,
+                  const std::function<bool(const kernels::Kernel&, const kernels::AuditCase&)>& selects,
+                  const std::function<void(const kernels::Kernel&, const kernels::AuditCase&)>& make) {
     Counts counts;
     for (const kernels::Kernel& kernel : kernels::all()) {
         for (const kernels::AuditCase& one : kernel.audit) {
@@ -107,8 +108,7 @@ int status_of(const Counts& counts) {
 int matrix(std::string_view family) {
     const auto device = open_without_running(false);
     const Counts counts = for_each_pipeline(
-        *device,
-        [&](const auto& kernel, const auto&) { return family.empty() || kernel.family == family; },
+        *device, [&](const auto& kernel, const auto&) { return family.empty() || kernel.family == family; },
         [&](const auto& kernel, const auto& one) { device->prepare(kernel, one.constants); });
     std::cout << device->info().name << ", " << device->info().driver_info << ": ";
     print(counts, std::cout);
@@ -121,7 +121,9 @@ int audit(std::string_view pattern) {
     const std::regex expression{std::string(pattern)};
     const Counts counts = for_each_pipeline(
         *device,
-        [&](const auto& kernel, const auto& one) { return std::regex_search(title(kernel, one), expression); },
+        [&](const auto& kernel, const auto& one) {
+            return std::regex_search(title(kernel, one), expression);
+        },
         [&](const auto& kernel, const auto& one) {
             const auto statistics = device->pipeline_statistics(kernel, one.constants);
             std::cerr << "compiled\t" << kernel.name << '\t' << one.name << '\t'
