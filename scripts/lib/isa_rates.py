@@ -17,7 +17,7 @@ import re
 LDS_BYTES_PER_CYCLE = 128
 
 # Units of a compute unit that can limit a loop.
-VALU, TRANSCENDENTAL, LDS = "alu", "transcendental", "lds"
+ALU, TRANSCENDENTAL, LDS = "alu", "transcendental", "lds"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Cost:
     """Cycles of one SIMD for the instructions of one subgroup."""
 
     ideal: float = 0.0  # what the multiplications need at least
-    valu: float = 0.0
+    alu: float = 0.0
     transcendental: float = 0.0
     lds: float = 0.0  # multiplied by the SIMDs that share the LDS
 
@@ -73,7 +73,7 @@ class Cost:
 
     def limit(self):
         """(cycles, unit) of the unit that takes the longest."""
-        return max((self.valu, VALU), (self.transcendental, TRANSCENDENTAL), (self.lds, LDS))
+        return max((self.alu, ALU), (self.transcendental, TRANSCENDENTAL), (self.lds, LDS))
 
     def share(self):
         most = self.limit()[0]
@@ -100,19 +100,19 @@ def cost_of(instruction, lanes, rates):
     if not operation.startswith("v_"):
         return Cost()
     if _MATRIX.match(operation):
-        return Cost(ideal=rates.matrix_cycles, valu=rates.matrix_cycles)
+        return Cost(ideal=rates.matrix_cycles, alu=rates.matrix_cycles)
     if operation.startswith("v_dual_"):
-        return Cost(ideal=len(re.findall(r"v_dual_(?:fm|dot2)", instruction)) / 2, valu=passes)
+        return Cost(ideal=len(re.findall(r"v_dual_(?:fm|dot2)", instruction)) / 2, alu=passes)
     if _TRANSCENDENTAL.match(operation):
-        return Cost(valu=passes if rates.overlaps_transcendental else 4 * passes, transcendental=4 * passes)
+        return Cost(alu=passes if rates.overlaps_transcendental else 4 * passes, transcendental=4 * passes)
     if _QUARTER.match(operation):
-        return Cost(valu=4 * passes)
+        return Cost(alu=4 * passes)
     if _FLOAT64.match(operation):
-        return Cost(valu=16 * passes)
+        return Cost(alu=16 * passes)
     if _SHIFT64.match(operation):
-        return Cost(valu=2 * passes)
+        return Cost(alu=2 * passes)
     at_once = rates.doubled and lanes == 64 and _DOUBLED.match(operation)
-    cost = Cost(valu=passes / 2 if at_once else passes)
+    cost = Cost(alu=passes / 2 if at_once else passes)
     if _PRODUCT.match(operation):
         cost.ideal = passes / 2 if rates.doubled else passes
     return cost

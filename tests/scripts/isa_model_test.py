@@ -65,7 +65,7 @@ class HandCountedLoops(unittest.TestCase):
     def test_rdna4(self):
         body = ["v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7]"] * 4 + ["v_add_nc_u32_e32 v4, v4, v5"] * 16
         self.check(RDNA4, 32, body, "0.80", "alu")
-        self.assertEqual(cost_of("v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]", 32, RDNA4).valu, 16)
+        self.assertEqual(cost_of("v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]", 32, RDNA4).alu, 16)
         self.check(RDNA4, 64, ["v_fmac_f32_e32 v1, v2, v3"] * 4 + ["v_max_num_f32_e32 v1, v2, v3"] * 4, "0.50", "alu")
 
 
