@@ -163,7 +163,7 @@ const Group::Job* Group::next_job() {
 }
 
 void Group::remove_job() {
-    std::optional<Job> finished; // releases its tensors after the lock
+    std::optional<Job> finished; // destroyed after the lock is released
     const std::scoped_lock lock(mutex_);
     finished = std::move(jobs_.front());
     jobs_.pop_front();
@@ -172,11 +172,14 @@ void Group::remove_job() {
 
 std::optional<Following> Group::following(std::chrono::microseconds patience) {
     std::unique_lock lock(mutex_);
+    const Call& running = jobs_[0].call;
+    if (!is_one_operation(running))
+        return Following{};
     added_.wait_for(lock, patience, [this] { return jobs_.size() > 1 || closed_; });
-    if (jobs_.size() < 2 || !is_one_operation(jobs_[0].call) ||
-        reads_results_of(jobs_[1].call, jobs_[0].call))
+    if (jobs_.size() < 2)
         return std::nullopt;
-    return Following{&jobs_[1].call, jobs_[1].ready};
+    const Job& next = jobs_[1];
+    return reads_results_of(next.call, running) ? Following{} : Following{&next.call, next.ready};
 }
 
 void Group::run(const Job& job) noexcept {

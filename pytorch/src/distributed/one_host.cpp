@@ -27,8 +27,8 @@ constexpr std::int64_t smallest_piece = 2 << 20;
 constexpr std::int64_t fewest_pieces = 4;
 /// Piece sizes are multiples of this many bytes, so that pieces divide no element and no cache line.
 constexpr std::int64_t piece_alignment = 64 << 10;
-/// While the device has not reached an operation, the host often queues the next one. It is waited for this
-/// often and this long.
+/// While the device has not reached a call yet, the host often queues the next one. The thread looks for it
+/// this many times, with pauses of this length.
 constexpr int most_attempts = 20;
 constexpr std::chrono::microseconds pause{50};
 
@@ -126,8 +126,9 @@ void OneHost::run_rounds(const Operation& operation, Staging& staging, const Pos
 void OneHost::begin_following(const Wait& own, DeviceIndex device, bool reads) {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
         if (const auto next = following_(attempt == 0 ? std::chrono::microseconds(0) : pause)) {
-            const auto tensor = next->call->device == device ? first_post(*next->call) : std::nullopt;
-            // Reads of this round may have to wait for whatever the write waits for.
+            const bool may_begin = next->call && next->call->device == device;
+            const auto tensor = may_begin ? first_post(*next->call) : std::nullopt;
+            // The reads of this round may use the same queue, and would then wait for `ready`, too.
             if (!tensor || (reads ? !next->ready.done() : !next->ready.submit()))
                 return;
             memory_->write_after(next->ready);

@@ -46,11 +46,11 @@ struct Call {
 
 /// A call that is queued behind the running one.
 struct Following {
-    const Call* call;     ///< valid until the running operation returns
+    /// Valid until the running operation returns. Null: it may not begin before that operation has ended.
+    const Call* call = nullptr;
     runtime::Event ready; ///< the call's tensors may be read then
 };
-/// Returns the next call, for which it waits for at most `patience`; empty if there is none whose tensors may
-/// be read before the running operation has ended.
+/// Returns the next call, for which it waits for at most `patience`; empty if none has been queued.
 using FollowingOf = std::function<std::optional<Following>(std::chrono::microseconds patience)>;
 
 /// The collective operations of one rank. All tensors are flat and on the staging's device, and the staging's
