@@ -260,7 +260,13 @@ def main() -> int:
         return 0
     if options.command == "measure":
         return measure(options)
-    return report(options) if options.command == "report" else run_tool(options)
+    if not pathlib.Path(options.file).is_file():
+        parser.error(f"{options.file} does not exist; measure writes it, on a GPU")
+    if options.command == "report":
+        return report(options)
+    if not pathlib.Path(options.tool).is_file():
+        parser.error(f"{options.tool} does not exist; ninja -C build/release rekindle_products_tool builds it")
+    return run_tool(options)
 
 
 if __name__ == "__main__":

@@ -209,23 +209,28 @@ def main():
     parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--random", default="threefry2x32", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    for path, option in (options.program, "--program"), (options.data, "--data"):
+        if not pathlib.Path(path).is_file():
+            parser.error(f"{path} does not exist; {option} names another file")
     if options.peer:
         return peer(options)
-    with tempfile.TemporaryDirectory() as folder:
-        run_rekindle(options, folder)  # a warm-up, which also compiles the pipelines
-        runs = [run_rekindle(options, folder) for _ in range(options.repeats)]
-    peers = [run_peer(sys.argv[1:], options, random) for random in ("threefry2x32", "unsafe_rbg")]
-    best = min(peers, key=lambda row: row["seconds"])
-    training, searching, total = (statistics.median(run[i] for run in runs) for i in range(3))
     networks = options.settings * FOLDS
     print(f"{options.settings} settings on {FOLDS} folds, {networks} networks 54-32-16-1, batch {BATCH}, {EPOCHS} epochs; medians "
-          f"of {options.repeats} runs")
+          f"of {options.repeats} runs after one that compiles the pipelines", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [run_rekindle(options, folder) for _ in range(1 + options.repeats)][1:]
+    training, searching, total = (statistics.median(run[i] for run in runs) for i in range(3))
     print(f"rekindle --device {options.device}: training {training:.3f} s, {networks / training:,.0f} networks/s; search "
           f"{searching:.3f} s, {networks / searching:,.0f} networks/s; whole program {total:.3f} s, "
-          f"{networks / total:,.0f} networks/s; median loss reduction {runs[-1][3]:.2f} %")
-    print(f"JAX {best['jax']} on {best['device']}: training {best['seconds']:.3f} s, {networks / best['seconds']:,.0f} "
-          f"networks/s; compiling {best['compile']:.1f} s; median loss reduction {best['saved']:.2f} %; the faster of two random "
-          f"generators ({', '.join(format(row['seconds'], '.3f') for row in peers)} s)")
+          f"{networks / total:,.0f} networks/s; median loss reduction {runs[-1][3]:.2f} %", flush=True)
+    peers = []
+    for random in ("threefry2x32", "unsafe_rbg"):
+        peers.append(run_peer(sys.argv[1:], options, random))
+        print(f"JAX with the random generator {random}: training {peers[-1]['seconds']:.3f} s, compiling "
+              f"{peers[-1]['compile']:.1f} s", flush=True)
+    best = min(peers, key=lambda row: row["seconds"])
+    print(f"JAX {best['jax']} on {best['device']}, the faster generator: training {best['seconds']:.3f} s, "
+          f"{networks / best['seconds']:,.0f} networks/s; median loss reduction {best['saved']:.2f} %")
     print(f"ratio of JAX's training time to Rekindle's: training {best['seconds'] / training:.2f}, search "
           f"{best['seconds'] / searching:.2f}, whole program {best['seconds'] / total:.2f}")
 

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-#: Makes a test class of the base class in the wheel, which upstream's file test_distributed_spawn.py does, too.
+#: Derives a test class from the wheel's base class, as upstream's test_distributed_spawn.py does.
 _WHEEL = """
 import os, sys, tempfile, unittest
 os.environ.setdefault("TEMP_DIR", tempfile.mkdtemp())
@@ -142,6 +142,8 @@ def main():
     parser.add_argument("--limit", type=float, default=180, help="seconds for a test")
     parser.add_argument("--results", help="a file with a line of JSON for each test; those in it are not run again")
     options = parser.parse_args()
+    if options.source and not (options.source / "distributed").is_dir():
+        parser.error(f"{options.source} has no folder distributed; ./fetch_upstream.sh FOLDER fetches PyTorch's tests")
     known = {}
     if options.results and os.path.exists(options.results):
         with open(options.results, encoding="utf-8") as file:
@@ -165,6 +167,8 @@ def main():
             if options.results:
                 with open(options.results, "a", encoding="utf-8") as file:
                     print(json.dumps([name, test, outcomes[name, test]]), file=file)
+    if not outcomes:
+        parser.error(f"no test matches {' '.join(options.patterns)}")
     _print_table(dict(sorted(outcomes.items())))
     sys.exit(any(outcome.startswith("failed") for outcome in outcomes.values()))
 
