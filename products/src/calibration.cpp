@@ -22,21 +22,24 @@ namespace {
 constexpr const char* store_key = "calibration 2";
 constexpr double budget = 1;             // seconds, without the time to compile
 constexpr double warm_up_seconds = 0.06; // an idle GPU is slow
-constexpr double worst_misfit = 0.7;     // estimates are off by a factor of two
+constexpr double worst_misfit = 0.7;     // estimates are off by about a factor of two
 
 /// Products whose workgroups all do the same: `rows_of_tiles` for each compute unit.
-struct Measured {
+struct MeasuredProduct {
     ElementType type;
     std::uint32_t tile_rows, tile_columns; ///< as near as the device's tiles come
     std::int64_t rows_of_tiles, k;
 };
-/// Full compute units and idle ones, with tiles that are limited by multiplying and by loading. The most
-/// important first.
-constexpr std::array measured_products{
-    Measured{ElementType::float32, 128, 128, 4, 1024}, Measured{ElementType::float32, 32, 32, 16, 512},
-    Measured{ElementType::float16, 128, 128, 4, 2048}, Measured{ElementType::float16, 64, 64, 8, 2048},
-    Measured{ElementType::float16, 64, 64, 1, 2048},   Measured{ElementType::float16, 128, 192, 4, 2048},
-    Measured{ElementType::float32, 64, 64, 4, 1024},   Measured{ElementType::float32, 128, 128, 1, 1024}};
+/// Some fill the compute units and some do not; some of the tiles are limited by multiplying and some by
+/// loading. The most important come first, because the time may not suffice for all.
+constexpr std::array measured_products{MeasuredProduct{ElementType::float32, 128, 128, 4, 1024},
+                                       MeasuredProduct{ElementType::float32, 32, 32, 16, 512},
+                                       MeasuredProduct{ElementType::float16, 128, 128, 4, 2048},
+                                       MeasuredProduct{ElementType::float16, 64, 64, 8, 2048},
+                                       MeasuredProduct{ElementType::float16, 64, 64, 1, 2048},
+                                       MeasuredProduct{ElementType::float16, 128, 192, 4, 2048},
+                                       MeasuredProduct{ElementType::float32, 64, 64, 4, 1024},
+                                       MeasuredProduct{ElementType::float32, 128, 128, 1, 1024}};
 
 /// Fills the buffer with numbers between 1/8 and 1/4, which are numbers in float16, too: products of zeros
 /// can be faster than others.
@@ -65,7 +68,7 @@ class Calibration {
   public:
     Calibration(runtime::Device& device, const DeviceParameters& start)
         : device_(device), stream_(device.make_stream()), parameters_(start) {
-        // Twice what the caches of large GPUs hold, but not much of a small GPU's memory.
+        // Enough for the products, but not much of a small GPU's memory.
         std::uint64_t memory = 0;
         for (const runtime::Heap& heap : device.info().can.heaps)
             if (heap.device_local)
@@ -79,7 +82,7 @@ class Calibration {
 
     DeviceParameters measure() {
         measure_launch();
-        for (const Measured& one : measured_products)
+        for (const MeasuredProduct& one : measured_products)
             measure_product(one);
         scale();
         return parameters_;
@@ -115,7 +118,7 @@ class Calibration {
     bool has_time() const { return spent_ < budget; }
     double timed(const std::function<void()>& queue) {
         queue();
-        stream_->synchronize(); // compiled, and the memory is there
+        stream_->synchronize(); // compiles the pipeline, and the driver provides the memory
         const auto begin = std::chrono::steady_clock::now();
         if (spent_ == 0)
             runtime::device_seconds(*stream_, queue, warm_up_seconds);
@@ -124,21 +127,21 @@ class Calibration {
         return seconds;
     }
 
-    void measure_product(const Measured& wanted) {
-        std::vector<Tile> tiles = wanted.type == ElementType::float32
-                                      ? product_tiles(wanted.type)
-                                      : unit_product_tiles(parameters_, wanted.type);
+    void measure_product(const MeasuredProduct& measured) {
+        std::vector<Tile> tiles = measured.type == ElementType::float32
+                                      ? product_tiles(measured.type)
+                                      : unit_product_tiles(parameters_, measured.type);
         const auto found = std::ranges::find_if(tiles, [&](const Tile& tile) {
-            return tile.rows == wanted.tile_rows && tile.columns == wanted.tile_columns;
+            return tile.rows == measured.tile_rows && tile.columns == measured.tile_columns;
         });
         if (found == tiles.end() || !has_time())
             return;
-        Product product{.type = wanted.type,
-                        .dtype = dtype_of(wanted.type),
+        Product product{.type = measured.type,
+                        .dtype = dtype_of(measured.type),
                         .result_dtype = dtype_of(ElementType::float32),
-                        .element_bytes = bytes_of(wanted.type),
+                        .element_bytes = bytes_of(measured.type),
                         .alpha = std::bit_cast<std::uint32_t>(1.0f)};
-        const std::int64_t k = wanted.k, m = found->rows * wanted.rows_of_tiles;
+        const std::int64_t k = measured.k, m = found->rows * measured.rows_of_tiles;
         // As many columns as there are compute units, if the memory suffices.
         const std::int64_t most =
             static_cast<std::int64_t>(second_.bytes()) / (k * product.element_bytes) / found->columns;
@@ -193,7 +196,7 @@ DeviceParameters measured_or_default(runtime::Device& device, const DeviceParame
     try {
         const std::string text = rates_text(measure_rates(device.info(), usual));
         store.keep(store_key, text);
-        // Otherwise every process would take the time, and split k in its own way.
+        // Otherwise every process would measure again, and might split k differently.
         if (runtime::TuningStore(device.info(), runtime::default_cache_folder()).find(store_key) != text)
             throw runtime::Error("the rates cannot be stored: " + store.problem());
         DeviceParameters measured = usual;

@@ -7,7 +7,7 @@ namespace rekindle::products {
 
 namespace {
 
-/// Of two times of which the longer one hides most of the shorter.
+/// The time of two activities of which the longer hides most of the shorter.
 double overlapped(double one, double other, int sharpness) {
     const double most = std::max(one, other), least = std::min(one, other);
     return most <= 0 ? 0 : most * std::pow(1 + std::pow(least / most, sharpness), 1.0 / sharpness);
@@ -38,7 +38,7 @@ UnitTime unit_time(const DeviceParameters& device, const GroupWork& work) {
 } // namespace
 
 std::uint32_t resident_groups(const DeviceParameters& device, const GroupWork& work) {
-    // What GPUs of all vendors have for each compute unit, at least about; drivers do not report it.
+    // Typical of a compute unit of all vendors' GPUs; drivers do not report these limits.
     constexpr std::uint32_t registers = 65536, threads = 1536, most = 16;
     const std::uint32_t shared = 2 * device.shared_bytes;
     return std::clamp(

@@ -41,7 +41,7 @@ Kernels kernels_of(ElementType type) {
     }
 }
 
-/// Sets what both families of kernels have. P: ProductParameters or ProductUnitsParameters.
+/// Sets the parameters that both families of kernels share. P: ProductParameters or ProductUnitsParameters.
 template <class P>
 P parameters_of(const Product& product) {
     P p{};
@@ -226,7 +226,7 @@ Sums sums_of(const Product& product, std::int64_t parts, std::uint64_t address) 
 
 void queue_product(runtime::Device& device, runtime::Stream& stream, const Product& product, const Plan& plan,
                    const ProductAccesses& accesses) {
-    // Short submits even on a slow device.
+    // Keeps submits short even on a slow device.
     constexpr double slow_rate = 1e11;
     const double seconds = static_cast<double>(product.batch * product.c.rows) *
                            static_cast<double>(product.c.columns * product.a.columns) / slow_rate;

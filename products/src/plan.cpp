@@ -49,7 +49,7 @@ void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, con
     }
 }
 
-/// Registers of a thread, from the sums that it holds; measured on NVIDIA's driver.
+/// Estimates a thread's registers from the number of sums that it holds; measured with NVIDIA's driver.
 std::uint32_t registers_of(const Tile& tile) {
     const std::uint32_t sums = tile.rows * tile.columns / tile.kernel->threads;
     return tile.on_units ? 88 + sums * 5 / 4 : 56 + sums;
@@ -57,7 +57,7 @@ std::uint32_t registers_of(const Tile& tile) {
 
 /// The work of a workgroup that sums `k` numbers.
 GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint32_t result_bytes) {
-    // A gathered element costs an index, and its neighbors may lie elsewhere. Kernels without matrix units
+    // Each gathered element needs an index, and its neighbors may lie elsewhere. Kernels without matrix units
     // load four numbers at once, the others eight.
     const double gathering = tile.gathers ? 1.5 : 1, narrow_loads = tile.on_units ? 1 : 2.1;
     const double rows = tile.rows, columns = tile.columns, depth = tile.depth;
@@ -92,7 +92,7 @@ double estimate_matrices(const DeviceParameters& device, ElementType type, const
            (plan.parts > 1 ? combine_time(device, plan.parts, m * n * count, sum_bytes(type)) : 0);
 }
 
-/// The bytes that a convolution reads are fewer than those of the equivalent product.
+/// Overstates the memory traffic: a convolution reads fewer bytes than the equivalent product.
 Matrices matrices_of(const ConvolutionShape& shape) {
     return {shape.m, shape.n, shape.k, shape.groups};
 }
@@ -189,9 +189,9 @@ VectorPlan vector_plan(const DeviceParameters& device, std::int64_t rows, std::i
 
 bool winograd_is_faster(const DeviceParameters& device, double multiply_adds, double transformed_bytes,
                         double direct_multiply_adds) {
-    // The transforms use the memory less well than a copy: with the default rates, a number that is written
-    // and read costs as much as 64 multiply-adds, as measured on an H200. They also take launches of their
-    // own.
+    // The transforms use memory less efficiently than a copy: with the default rates, a number that is
+    // written and read costs as much as 64 multiply-adds, as measured on an H200. They also take launches of
+    // their own.
     constexpr double transform = 1.773, least_saving = 1 << 25;
     const double rate = device.float32_rate * device.compute_units;
     return direct_multiply_adds - multiply_adds -

@@ -22,8 +22,8 @@ std::size_t hash_of(const ConvolutionShape& s) {
                     s.groups, s.channels, s.taps});
 }
 
-/// What `find` returns for the shape; the calling thread's latest answers are kept. Use: names the question,
-/// so that different ones have tables of their own.
+/// Returns what `find` returns for the shape, and remembers the calling thread's latest results. Use: a type
+/// that names the question; each has a table of its own.
 template <class Use, class Shape, class F>
 auto remembered(std::uint64_t planner, const Shape& shape, F&& find) {
     struct Entry {

@@ -18,8 +18,8 @@ namespace {
 /// Variant: ProductVariant or ConvolutionVariant.
 template <class Variant>
 Tile tile_of(const Variant& variant) {
-    // A slice is one iteration of the outer loop. Unless it is unrolled as a whole, it has an inner loop, and
-    // the test that ends that one counts as an iteration, too.
+    // A slice is one iteration of the outer loop. Unless it is unrolled as a whole, it has an inner loop,
+    // whose last test counts as an iteration, too.
     const std::uint32_t rounds = variant.depth / variant.unroll;
     return {.kernel = variant.kernel,
             .rows = variant.rows,

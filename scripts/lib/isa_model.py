@@ -141,7 +141,7 @@ def shares_of(disassembly, lanes, rates):
 
 
 def rows_of(stream, family, other):
-    """Rows of COLUMNS, one for each pipeline. other: receives the lines that are no disassembly."""
+    """Rows of COLUMNS, one for each pipeline. other: receives the lines that are not disassembly."""
     disassembly, inside = [], False
     for line in stream:
         line = line.rstrip("\n")

@@ -457,7 +457,7 @@ void StreamCore::submit_held() {
     const bool held = !waiting_.empty() || (open_ && open_->was_held());
     while (auto batch = take_waiting(true))
         execute(std::move(batch));
-    // The host may have recorded much since then, and may record nothing more for a while.
+    // The host may have recorded more since then, and may not submit it for a while.
     if (held && !collecting_ && waiting_.empty() && open_ && open_->can_submit())
         submit();
 }

@@ -7,8 +7,8 @@
 
 namespace rekindle::kernels {
 
-/// A tile on matrix units has one block for each subgroup of this size; larger subgroups would be fewer than
-/// its blocks.
+/// Kernels on matrix units divide a tile into one block for each subgroup of this size. With larger
+/// subgroups, a workgroup would have fewer subgroups than blocks.
 inline constexpr std::uint32_t largest_unit_subgroup = 32;
 
 /// The values of the constants subgroup_size and idle_subgroups.
@@ -16,15 +16,15 @@ struct UnitSubgroups {
     std::uint32_t size = 0; ///< to be requested from the driver; 0: the driver's choice
     std::uint32_t idle = 1; ///< 1: a workgroup may have more subgroups than the tile has blocks
 };
-/// For a device whose subgroups have these sizes. minimum: at most largest_unit_subgroup.
+/// Chooses them for a device that supports these sizes. minimum: at most largest_unit_subgroup.
 constexpr UnitSubgroups unit_subgroups(std::uint32_t minimum, std::uint32_t maximum) {
     if (maximum > largest_unit_subgroup)
         return {largest_unit_subgroup, 0};
     return {0, minimum == largest_unit_subgroup && maximum == largest_unit_subgroup ? 0u : 1u};
 }
 
-/// Groups of eight numbers that a slice of `outer` rows or columns and `depth` takes in shared memory, with
-/// one group of padding per row, in the order that takes more.
+/// Groups of eight numbers that a slice of `outer` rows or columns by `depth` occupies in shared memory, with
+/// one group of padding per row, in whichever layout needs more.
 constexpr std::uint32_t eights_of_slice(std::uint32_t outer, std::uint32_t depth) {
     return std::max(outer * (depth / 8 + 1), depth * (outer / 8 + 1));
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The cost model: how long a launch takes whose workgroups do the same work.
+/// The cost model: estimates how long a launch takes if all of its workgroups do the same work.
 
 #include <rekindle/products/device_parameters.h>
 

@@ -19,9 +19,9 @@ struct DeviceParameters {
     std::uint32_t shared_bytes = 48 << 10; ///< of one workgroup
     std::uint32_t compute_units = 64;
 
-    double float32_rate = 0;     ///< multiply-adds per second of one compute unit, as the float32 tiles reach
+    double float32_rate = 0;     ///< multiply-adds per second of one compute unit with the float32 tiles
     double unit_rate = 0;        ///< the same on matrix units
-    double cache_bandwidth = 0;  ///< bytes per second from the cache that all compute units share, for one
+    double cache_bandwidth = 0;  ///< bytes per second that one compute unit loads from the shared cache
     double memory_bandwidth = 0; ///< bytes per second of the device's memory, for all compute units together
     double slice_latency = 0;    ///< seconds from the loads of a slice on matrix units to their first use
     double group_seconds = 0;    ///< seconds to start and end a workgroup
@@ -30,8 +30,8 @@ struct DeviceParameters {
     friend bool operator==(const DeviceParameters&, const DeviceParameters&) = default;
 };
 
-/// A rate that calibration measures and `fit` may change. Outside of least to most, it cannot be right on any
-/// device; the slowest ones are processors that emulate a GPU.
+/// A rate that calibration and `fit` may change. A value outside least to most cannot be right on any device,
+/// not even on a CPU that emulates a GPU.
 struct Rate {
     std::string_view name; ///< as in files and log lines
     double DeviceParameters::*value;
@@ -45,9 +45,9 @@ inline constexpr std::array rates{Rate{"float32_rate", &DeviceParameters::float3
                                   Rate{"group_seconds", &DeviceParameters::group_seconds, 1e-10, 1},
                                   Rate{"launch_seconds", &DeviceParameters::launch_seconds, 1e-8, 0.1}};
 
-/// The limits that the driver reports, with the rates of an NVIDIA H200 for each compute unit.
+/// The limits that the driver reports, with the rates of NVIDIA's H100 and H200 for each compute unit.
 DeviceParameters default_parameters(const runtime::DeviceInfo& device, kernels::Features usable);
-/// The rates of an NVIDIA H200 for a device with so many compute units.
+/// The rates of NVIDIA's H100 and H200, for a device with this many compute units.
 void set_default_rates(DeviceParameters& parameters);
 
 /// "float32_rate=1.4e+11 unit_rate=…": every rate, on one line.

@@ -23,8 +23,8 @@ double estimate(const DeviceParameters& device, const Sample& sample);
 double misfit(const DeviceParameters& device, std::span<const Sample> samples);
 
 /// Changes the given rates so that the misfit becomes small: each is multiplied by factors that shrink until
-/// no factor helps, and stays within a factor of 16 of its start. Deterministic; a few thousand estimates of
-/// each sample.
+/// no factor helps, and stays within a factor of 16 of its initial value. Deterministic; a few thousand
+/// estimates of each sample.
 DeviceParameters fit(DeviceParameters start, std::span<const Sample> samples,
                      std::span<const Rate> which = rates);
 

@@ -15,7 +15,7 @@ struct WideAccess {
     std::uint64_t bytes;
 };
 
-/// A factor of a product. `outer`: rows of A, or columns of B. Strides count elements.
+/// A factor of a product. `outer`: rows of A, or columns of B. Strides are in elements.
 struct FactorLayout {
     std::uint64_t address = 0;
     std::int64_t outer = 0, outer_stride = 0;
@@ -36,7 +36,7 @@ constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide
                                                         : kernels::value::sharing_lanes_along_outer;
 }
 
-/// Address and strides of C. Strides count elements.
+/// Address and strides of C. Strides are in elements.
 struct ResultLayout {
     std::uint64_t address = 0;
     std::int64_t rows = 0, columns = 0;

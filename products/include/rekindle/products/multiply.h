@@ -14,7 +14,7 @@
 
 namespace rekindle::products {
 
-/// A batch of matrices in device memory. Strides count elements and are not negative; 0 repeats.
+/// A batch of matrices in device memory. Strides are in elements and not negative; 0 repeats.
 struct Matrix {
     std::uint64_t address = 0;
     std::int64_t rows = 0, columns = 0;
@@ -32,7 +32,7 @@ struct Product {
     std::int64_t batch = 1;
     Matrix a{}, b{}, c{};
     std::optional<Matrix> d{};         ///< empty: nothing is added
-    std::uint64_t alpha = 0, beta = 0; ///< bits of a number in the type of sums
+    std::uint64_t alpha = 0, beta = 0; ///< bits of a number of the accumulator type
 
     ProductShape shape() const { return {type, c.rows, c.columns, a.columns, batch}; }
 };
@@ -47,14 +47,14 @@ struct Launch {
 /// Queues a dispatch that reads A, B and D and writes C.
 using QueueLaunch = std::function<void(const Launch&)>;
 
-/// Calls `queue` for each launch that the plan needs, without the one that adds parts: with plan.parts > 1, C
-/// must be the sums of all parts, [batch * parts, m, n] without gaps, and D empty. Throws runtime::Error for
-/// sizes and strides of 2^31 and above.
+/// Calls `queue` for each launch that the plan needs, except the one that adds parts. With plan.parts > 1, C
+/// must hold the sums of all parts, [batch * parts, m, n] without gaps, and D empty. Throws runtime::Error
+/// for sizes and strides of 2^31 and above.
 void multiply(const Product& product, const Plan& plan, const QueueLaunch& queue);
 /// The same for a product with one column, with a vector_plan.
 void multiply_vector(const Product& product, const VectorPlan& plan, const QueueLaunch& queue);
 
-/// Partial sums in the type of sums. Strides count numbers; rows are contiguous.
+/// Partial sums of the accumulator type. Strides are in numbers; rows are contiguous.
 struct Sums {
     std::uint64_t address = 0;
     std::int64_t parts = 1, batch_stride = 0, part_stride = 0, row_stride = 0;
@@ -62,8 +62,9 @@ struct Sums {
 /// One launch: C = alpha * (the sum of the parts) + beta * D. A and B of `product` are not used.
 void combine(const Product& product, const Sums& sums, const QueueLaunch& queue);
 
-/// The product whose C are the sums of `parts` parts at this address, and these sums for `combine`.
+/// The same product, but its C is the scratch memory at this address, which receives the sums of each part.
 Product product_of_sums(const Product& product, std::uint64_t address);
+/// Describes that memory to `combine`.
 Sums sums_of(const Product& product, std::int64_t parts, std::uint64_t address);
 
 /// The memory that a product uses, for Stream::launch.

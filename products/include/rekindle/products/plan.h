@@ -34,7 +34,7 @@ struct ConvolutionShape {
     friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
 };
 
-/// Each workgroup computes one tile of C, from k_part numbers of k. If parts > 1, each part writes its sums
+/// Each workgroup computes one tile of C over k_part values of k. If parts > 1, each part writes its sums
 /// to scratch memory, and another launch adds them.
 struct Plan {
     Tile tile;
@@ -56,10 +56,10 @@ double estimate(const DeviceParameters& device, const ProductShape& shape, const
 double estimate(const DeviceParameters& device, const ConvolutionShape& shape, const Plan& plan);
 
 /// Every plan worth considering; at least one. On matrix units if there are any for this type and the product
-/// is not too small for them. Where several launches are needed, the plans have as many parts as one launch
-/// cannot sum.
+/// is not too small for them. If the matrices need several launches, k is split only as far as the limit on
+/// loops requires.
 std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductShape& shape);
-/// The same for convolutions without matrix units, and on them. The latter may be empty.
+/// The same for convolutions: without matrix units, and on them. The latter may be empty.
 std::vector<Plan> possible_plans(const DeviceParameters& device, const ConvolutionShape& shape);
 std::vector<Plan> possible_unit_plans(const DeviceParameters& device, const ConvolutionShape& shape);
 
@@ -90,12 +90,12 @@ struct AttentionShape {
 
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
-/// The rows of a thread that the kernels of kernels/attention/attention.slang can have for these sizes: 1, 4
-/// or 8; at least one.
+/// How many rows a thread may have in the kernels of kernels/attention/attention.slang for these sizes: some
+/// of 1, 4 and 8; at least one.
 std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape);
 /// Of these, the one with the least estimated time.
 std::int64_t attention_rows(const DeviceParameters& device, const AttentionShape& shape);
-/// Estimated seconds of a pass with so many rows of a thread.
+/// Estimated seconds of a pass with this many rows per thread.
 double estimate(const DeviceParameters& device, const AttentionShape& shape, std::int64_t rows_of_thread);
 
 } // namespace rekindle::products

@@ -16,8 +16,8 @@ class Planner {
   public:
     explicit Planner(const DeviceParameters& device);
 
-    /// With the rates that were measured on this device and driver (calibration.h), now or in an earlier
-    /// process. Takes up to a second, and compiles kernels, if nothing is stored.
+    /// Uses the rates that were measured on this device and driver (calibration.h). If none are stored, it
+    /// measures them now, which takes up to a second and compiles kernels.
     static Planner calibrated(runtime::Device& device, const runtime::LogCallback& log);
 
     const DeviceParameters& device() const noexcept { return device_; }
@@ -31,10 +31,10 @@ class Planner {
 
   private:
     DeviceParameters device_;
-    std::uint64_t number_; ///< among all planners of the process
+    std::uint64_t number_; ///< unique among the planners of the process
 };
 
-/// The plan first, then every other one that one launch for each part can compute: candidates for tuning.
+/// The candidates for tuning: the plan, then every other one that needs only one launch per part.
 std::vector<Plan> plans_to_try(const DeviceParameters& device, const ProductShape& shape, const Plan& plan);
 
 } // namespace rekindle::products

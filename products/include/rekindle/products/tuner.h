@@ -20,8 +20,9 @@ bool tuning_is_on();
 /// while one measures.
 class Tuner {
   public:
-    /// Makes the ways to compute something, the default first. Their results are compared with those of the
-    /// default before they are timed. Called only to measure; an empty list: it cannot be measured now.
+    /// Creates the ways to compute something, the default first. Their results are compared with the
+    /// default's before they are timed. Called only when a measurement is due; an empty list means that
+    /// nothing can be measured now.
     using MakeCandidates = std::function<std::vector<runtime::Candidate>()>;
 
     /// Reads the stored choices. log: gets a warning for a file that cannot be read and for a candidate with
