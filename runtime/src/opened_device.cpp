@@ -125,7 +125,8 @@ const SelfTestResult& OpenedDevice::self_test() {
     return *self_test_;
 }
 
-/// From the cache; otherwise runs the test and saves its result. Wrong answers are logged each time.
+/// Reads the result from the cache; without one, runs the test and saves its result. Wrong answers are logged
+/// each time.
 SelfTestResult OpenedDevice::known_self_test() {
     const std::filesystem::path folder = cache_folder(vulkan_->options().cache_folder);
     std::optional<SelfTestResult> result;
@@ -144,7 +145,7 @@ SelfTestResult OpenedDevice::known_self_test() {
 
 SelfTestResult run_self_test(Device& device) {
     const VulkanDevice& known = dynamic_cast<OpenedDevice&>(device).vulkan();
-    // On its own device, so that features disabled on this one, its memory, its profile and its injected
+    // Opens the device a second time, so that the caller's disabled features, memory, profile and injected
     // faults do not interfere.
     DeviceOptions options = known.options();
     options.self_test = false;

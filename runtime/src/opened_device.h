@@ -1,6 +1,6 @@
 #pragma once
-/// The device as callers of the runtime see it: it owns the parts and gives them to each other. Nothing else
-/// in the runtime includes this file.
+/// The device as callers of the runtime see it: it owns the parts and connects them. Nothing else in the
+/// runtime includes this file.
 
 #include "device/once.h"
 #include "device/process_state.h"
@@ -46,7 +46,7 @@ class OpenedDevice final : public Device, private SettledAtExit {
     DeviceAllocator& allocator() override; ///< throws Unsupported on a compile-only device
     std::unique_ptr<Stream> make_stream(StreamQueue queue = StreamQueue::main) override;
     std::unique_ptr<Promise> make_promise() override;
-    /// With other options than the defaults, for tests.
+    /// With options other than the defaults, for tests.
     std::unique_ptr<Stream> make_stream(const StreamOptions& options);
     KernelProfiler& profiler() override;
     const SelfTestResult& self_test() override; ///< run or read from the cache at the first call

@@ -41,7 +41,7 @@ std::string names_of(const std::vector<DeviceInfo>& devices) {
     return text;
 }
 
-/// In the order of the variable's list and renumbered, as other runtimes treat such variables.
+/// The devices in the order of the variable's list, renumbered, as CUDA and HIP treat their variables.
 std::vector<DeviceInfo> visible_of(const std::vector<DeviceInfo>& devices, std::string_view list) {
     std::vector<DeviceInfo> visible;
     for (std::size_t begin = 0; begin <= list.size();) {
@@ -63,7 +63,7 @@ std::vector<DeviceInfo> visible_of(const std::vector<DeviceInfo>& devices, std::
     return visible;
 }
 
-/// `shown` is the selector as the user knows it.
+/// `shown`: how messages name the selector.
 DeviceInfo select(const std::optional<DeviceSelector>& selector, const std::string& shown) {
     std::string reason;
     const std::vector<DeviceInfo> devices = list_devices(&reason);

@@ -56,8 +56,8 @@ std::shared_ptr<Instance> Instance::shared(bool validation) {
             instances; // by environment and layer
     };
     // Kept, because the loader unloads the drivers with the last instance, and NVIDIA's driver cannot be
-    // reloaded repeatedly in one process (seen with 580.159: no device after ten times). Never destroyed,
-    // because drivers may have shut down before at exit.
+    // reloaded repeatedly in one process (580.159 reports no device after ten reloads). Never destroyed,
+    // because at exit the drivers may already have shut down.
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): guarded by its mutex
     static Known& known = *new Known;
     throw_if_unusable();

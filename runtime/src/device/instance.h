@@ -27,7 +27,7 @@ class Instance {
     VkInstance handle() const noexcept { return instance_; }
     std::uint32_t version() const noexcept { return version_; } ///< the requested one, 1.2 or 1.3
     bool validates() const noexcept { return messenger_ != VK_NULL_HANDLE; }
-    /// In the loader's order.
+    /// Every physical device, in the loader's order.
     std::vector<VkPhysicalDevice> physical_devices() const;
 
     /// Messages of the validation layer go to every listener; those that arrive before the first listener are

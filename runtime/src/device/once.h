@@ -10,8 +10,8 @@ namespace rekindle::runtime {
 /// aborts a program that is linked statically with libgcc. Thread-safe.
 class Once {
   public:
-    /// Calls work() unless an earlier call has returned; concurrent callers wait for it. An exception goes to
-    /// its caller, and the next caller tries again. work() must not call the same object.
+    /// Calls work() unless an earlier call has returned; concurrent callers wait for it. An exception reaches
+    /// the caller that ran it, and the next caller tries again. work() must not call the same object.
     template <class Work>
     void operator()(const Work& work) {
         if (done_.load(std::memory_order_acquire))

@@ -21,7 +21,7 @@ class Chain {
     void add(Structure& structure) {
         structure.pNext = nullptr;
         *end_ = &structure;
-        // Structures hold their successor as const or as non-const memory.
+        // Some structures declare pNext as a pointer to const, others do not.
         // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
         end_ = const_cast<void**>(reinterpret_cast<const void* const*>(&structure.pNext));
     }
@@ -138,7 +138,8 @@ kernels::Features matrix_features(const PhysicalDevice& device) {
     return features;
 }
 
-/// A compute family without graphics is not shared with the desktop; a copy-only family has its own engines.
+/// Prefers a compute family without graphics, which is not shared with the desktop, and a copy-only family,
+/// which has its own engines.
 void choose_queues(PhysicalDevice& device) {
     std::uint32_t count = 0;
     vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
@@ -359,7 +360,8 @@ void read_available(PhysicalDevice& device, const FeatureChain& f) {
         available.vulkan_1_3 ? f.vulkan13.subgroupSizeControl : f.subgroup_size.subgroupSizeControl;
     available.compute_full_subgroups =
         available.vulkan_1_3 ? f.vulkan13.computeFullSubgroups : f.subgroup_size.computeFullSubgroups;
-    // RADV without hardware has no memory budget to ask for: Mesa 25.0 crashes for gfx1150 and gfx1201.
+    // RADV without hardware must not be asked for its memory budget: Mesa 25.0 crashes for gfx1150 and
+    // gfx1201.
     const bool null_hardware = device.info.name.starts_with("Null hardware");
     available.memory_budget = device.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) && !null_hardware;
     available.external_host_memory = device.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);

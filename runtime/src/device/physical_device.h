@@ -58,7 +58,7 @@ struct QueueFamily {
 /// The properties of a VkPhysicalDevice that are known before it is opened.
 struct PhysicalDevice {
     VkPhysicalDevice handle = VK_NULL_HANDLE;
-    DeviceInfo info; ///< except its number
+    DeviceInfo info; ///< all but its number
     std::vector<std::string> extensions;
     EnabledFeatures available; ///< what can be enabled
     std::optional<QueueFamily> compute, transfer;

@@ -49,10 +49,10 @@ extern "C" void rekindle_at_exit(int status, void*) {
     bool settled = true;
     for (SettledAtExit* const device : open.devices)
         settled = device->settle(until) && settled;
-    // The driver's own handlers run next. They may wait for the device, which never answers.
+    // The driver's own handlers run next. They may wait forever for a device that hangs.
     if (!settled)
         end_without_handlers(status, nullptr);
-    // Lets calls of other threads that are inside the driver return.
+    // Gives other threads time to return from the driver.
     if (!open.devices.empty())
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }

@@ -18,13 +18,13 @@ namespace detail {
 extern std::atomic<ProcessState> process_state;
 } // namespace detail
 
-/// For each call that may reach the driver; costs one load.
+/// Checked before each call that may reach the driver; costs one load.
 inline bool vulkan_usable() noexcept {
     return detail::process_state.load(std::memory_order_relaxed) == ProcessState::running;
 }
-/// Throws Error because the process was forked or is exiting. During exit, threads other than the exiting one
-/// are blocked until the devices are settled and three seconds longer, by which time the process has ended:
-/// they could not handle the Error. No lock is held that process exit needs.
+/// Throws Error because the process was forked or is exiting. During exit, it blocks threads other than the
+/// exiting one until three seconds after the devices are settled, because they could not handle the Error; by
+/// then the process has ended. It blocks without holding a lock that process exit needs.
 void throw_if_unusable();
 inline void require_usable() {
     if (!vulkan_usable())
@@ -35,10 +35,10 @@ inline void require_usable() {
 /// Buffered output is flushed.
 [[noreturn]] void end_without_handlers(int status, void*);
 
-/// Something that has work on a device when the process exits.
+/// Something that may have work on a device when the process exits.
 class SettledAtExit {
   public:
-    /// Waits until what was submitted has ended, at most until `until`, and saves what is worth saving.
+    /// Waits for the submitted work to end, at most until `until`, and saves what should outlive the process.
     /// Returns false if work may still be running or the device is lost.
     virtual bool settle(std::chrono::steady_clock::time_point until) noexcept = 0;
 
@@ -46,9 +46,9 @@ class SettledAtExit {
     ~SettledAtExit() = default;
 };
 
-/// From now on, forks and process exit are handled, and `device` is settled at exit. If its work does not end
-/// within seconds, the driver's own handlers, which may wait for it without a limit,
-/// do not run. Called when the driver is loaded, so that this handler runs before the driver's own.
+/// Handles forks and process exit from now on, and settles `device` at exit. If its work does not end within
+/// five seconds, the driver's own handlers, which may wait for it forever, do not run. Call it once the
+/// driver is loaded, so that this handler runs before the driver's own.
 void watch_process(SettledAtExit& device);
 void forget_device(SettledAtExit& device) noexcept;
 

@@ -19,8 +19,7 @@ struct BufferLocation {
     MemoryKind kind{};
 };
 
-/// How far one stream has progressed. Belongs to the stream, lives as long as anyone refers to it.
-/// Thread-safe.
+/// The progress of one stream. Belongs to the stream, and lives as long as anyone refers to it. Thread-safe.
 class StreamTimeline {
   public:
     virtual ~StreamTimeline() = default;
@@ -32,21 +31,21 @@ class StreamTimeline {
     virtual std::uint64_t completed() const = 0;
     /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
     virtual void wait(std::uint64_t value) = 0;
-    /// Collects what has completed: times go to events, profiler and estimates.
+    /// Collects completed submits: passes their times to events, the profiler and the estimates.
     virtual void gather() = 0;
     /// For process exit: waits until what was given to the driver has ended, at most until `until`. Returns
     /// whether it has ended.
     virtual bool settle(std::chrono::steady_clock::time_point until) noexcept = 0;
     /// Poison mode: fills the range with `word` before the next operation that is queued on the stream, and
     /// after those queued so far. Called by the allocator, from any thread, when a block is released. bytes:
-    /// a multiple of 4; `at`: where the range lies, because the block is no longer live. The fill counts as
-    /// queued: queued() includes it, wait() submits it. The allocator calls wait() from allocate() when
-    /// memory runs out, and this function when a Buffer is released, in both cases with or without its locks
-    /// held. So a stream must not hold the locks that these two take when it calls the allocator or releases
-    /// Buffers.
+    /// a multiple of 4; `at`: where the range lies, which cannot be looked up because the block is no longer
+    /// live. The fill counts as queued: queued() includes it, wait() submits it. The allocator calls wait()
+    /// from allocate() when memory runs out, and this function when a Buffer is released, in both cases with
+    /// or without its locks held. Therefore a stream must not hold the locks that these two functions take
+    /// when it calls the allocator or releases Buffers.
     virtual void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                                   std::uint32_t word) = 0;
-    /// Submits what was held back for work that has been submitted meanwhile.
+    /// Submits what was held back for work that has since been submitted.
     virtual void submit_held() = 0;
 };
 

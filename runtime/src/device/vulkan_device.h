@@ -1,6 +1,6 @@
 #pragma once
 /// The opened Vulkan device that memory/, pipeline/ and stream/ build on: handles, queues, failures, the log.
-/// It knows none of them. Private to the library.
+/// It depends on none of them. Private to the library.
 
 #include "device/enabled_features.h"
 #include "device/process_state.h"
@@ -50,9 +50,9 @@ class VulkanDevice {
     VulkanDevice(const VulkanDevice&) = delete;
     VulkanDevice& operator=(const VulkanDevice&) = delete;
 
-    /// Before the first shared().
+    /// Call it before the first shared().
     void set_owner(std::weak_ptr<const void> owner) noexcept { owner_ = std::move(owner); }
-    /// Keeps the owner alive, and so this device, its pipelines and its memory.
+    /// Keeps the owner alive, and with it this device, its pipelines and its memory.
     std::shared_ptr<VulkanDevice> shared() { return {std::shared_ptr<const void>(owner_), this}; }
 
     const DeviceInfo& info() const noexcept { return info_; }
@@ -62,7 +62,7 @@ class VulkanDevice {
     kernels::Features usable_features() const noexcept {
         return info_.can.features.without(kernels::Features(disabled_features_.load()));
     }
-    /// Features that compute wrong answers; replaces an earlier set.
+    /// Disables features that compute wrong answers; replaces the set of an earlier call.
     void disable(kernels::Features features) noexcept { disabled_features_.store(features.bits()); }
 
     // Vulkan
@@ -77,8 +77,8 @@ class VulkanDevice {
     Queue& second_compute_queue() noexcept {
         return compute_[1].handle != VK_NULL_HANDLE ? compute_[1] : compute_[0];
     }
-    /// A queue of a copy-only family, or null if the device has none. `number`: which of them; the device may
-    /// have fewer, and then uses them in turn.
+    /// A queue of a copy-only family, or null if the device has none. `number` selects one of them, modulo
+    /// their count.
     Queue* transfer_queue(std::uint32_t number = 0) noexcept {
         return transfer_count_ == 0 ? nullptr : &transfer_[number % transfer_count_];
     }
@@ -95,14 +95,13 @@ class VulkanDevice {
     /// Returns `result` if it is not an error. Throws DeviceLost for VK_ERROR_DEVICE_LOST, OutOfMemory for
     /// the two out-of-memory codes, Error for others. `what`: the call, "vkQueueSubmit".
     VkResult check(VkResult result, std::string_view what);
-    /// The device is lost: makes that sticky, adds the operations noted last, the driver's fault data and
-    /// advice, and throws DeviceLost. `why`: "vkQueueSubmit returned VK_ERROR_DEVICE_LOST", "no progress for
-    /// 30 s".
+    /// Marks the device as lost for good, and throws DeviceLost with the last noted operations, the driver's
+    /// fault data and advice. `why`: "vkQueueSubmit returned VK_ERROR_DEVICE_LOST", "no progress for 30 s".
     [[noreturn]] void lose(std::string_view why);
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
-    /// Work of that stream is still running although the device is lost. The stream, the device and its
-    /// memory stay as they are until the process ends, and process exit runs no exit() handlers, because
-    /// those of drivers would destroy what the work uses. Nothing is logged after this.
+    /// Call it when work of that stream is still running although the device is lost. The stream, the device
+    /// and its memory stay as they are until the process ends, and process exit skips the remaining exit()
+    /// handlers, because those of drivers would destroy what the work uses. Nothing is logged after this.
     void leave_running(std::shared_ptr<StreamTimeline> stream) noexcept;
     /// Throws the DeviceLost of lose() again, or Error when the process was forked or is exiting. Call it
     /// first in everything that uses the device.
@@ -118,18 +117,18 @@ class VulkanDevice {
     /// before the results of each self-test row are checked; refused_kernel: before each compilation.
     bool inject(TestMode::Fault fault);
 
-    /// What threads that wait for a promise of this device wait on.
+    /// Threads that wait for a promise of this device wait on this.
     PromiseBoard& promises() noexcept { return promises_; }
     /// Call it after a promise was kept: submits what was held back for it, and wakes threads that wait.
     void submit_held();
 
-    // Existing streams, which add themselves.
+    // The existing streams; each adds itself.
     void add_timeline(std::weak_ptr<StreamTimeline> timeline);
     /// For the next stream.
     std::uint32_t next_stream_number() noexcept { return stream_count_.fetch_add(1); }
     /// For the next stream that only copies.
     std::uint32_t next_copy_stream_number() noexcept { return copy_stream_count_.fetch_add(1); }
-    /// Those of the streams that still exist.
+    /// The timelines of the streams that still exist.
     std::vector<std::shared_ptr<StreamTimeline>> timelines();
 
   private:
@@ -153,7 +152,7 @@ class VulkanDevice {
     EnabledFeatures enabled_;
     VkDevice device_ = VK_NULL_HANDLE;
     VolkDeviceTable vk_{};
-    static constexpr std::uint32_t most_queues = 2; ///< of a family
+    static constexpr std::uint32_t most_queues = 2; ///< per family
     std::array<Queue, most_queues> compute_;        ///< the second one's handle may be null
     std::array<Queue, most_queues> transfer_;
     std::uint32_t transfer_count_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// Vulkan structures begin with their type; all other members are zero.
+/// Makes a Vulkan structure with its type set and all other members zero.
 
 #include <volk.h>
 

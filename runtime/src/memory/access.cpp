@@ -1,4 +1,4 @@
-/// Looking up addresses in use for streams, and what the test modes write around and into blocks.
+/// Looks up addresses for streams, and writes and checks the patterns of the test modes in and around blocks.
 
 #include "device/hexadecimal.h"
 #include "memory/allocator.h"

@@ -144,7 +144,7 @@ BlockArena::Block* CachingAllocator::adopt_locked(Pool& pool, std::uint32_t bin,
     return pool.arena.take_in(*best, size);
 }
 
-/// A free block that no queued work uses, in any stream's segment: for when there is no other memory.
+/// A free block that no queued work uses, in any stream's segment: the last resort.
 BlockArena::Block* CachingAllocator::take_anywhere(Pool& pool, std::uint64_t size) {
     const std::lock_guard lock(mutex_);
     for (const auto& segment : pool.arena.segments())

@@ -1,5 +1,5 @@
 #pragma once
-/// The caching allocator over a source of memory: when a block is free, and which streams may take it.
+/// The caching allocator: decides when a released block is free again, and which streams may take it.
 
 #include "memory/source.h"
 
@@ -43,10 +43,10 @@ struct Buffer::Block {
 };
 
 /// Blocks of device memory lie in segments of the stream that they were allocated for, and that stream may
-/// reuse them as soon as they are released. An empty segment goes to another stream when the work queued
-/// before its last release has completed. All other blocks (host memory, without a stream, recorded on
-/// further streams, and in poison and guard-page mode all of them) wait for the work that was queued at their
-/// release.
+/// reuse them as soon as they are released. An empty segment may go to another stream once the work queued
+/// before its last release has completed. All other blocks (host memory, blocks without a stream or recorded
+/// on further streams, and every block in poison and guard-page mode) wait for the work that was queued at
+/// their release.
 class CachingAllocator final : public DeviceAllocator {
   public:
     CachingAllocator(std::unique_ptr<MemorySource> source, AllocatorOptions options);
@@ -114,14 +114,14 @@ class CachingAllocator final : public DeviceAllocator {
         const BlockArena::Segment* segment = nullptr;
         MemoryKind kind{};
     };
-    /// Work left to do without the mutex after blocks were returned.
+    /// What is left to do after blocks were returned and the mutex was released.
     struct Finished {
         std::vector<std::unique_ptr<SegmentMemory>> memories; ///< to return to the driver
         std::vector<std::string> damages;                     ///< to log
     };
 
     Pool& pool(MemoryKind kind) { return pools_[static_cast<std::size_t>(kind)]; }
-    /// The counters that an event in the segment changes.
+    /// The counters that a change in the segment affects.
     static std::array<BlockLevels*, 2> levels_of(Pool& pool, const BlockArena::Segment& segment) {
         return {&pool.levels.all, segment.small ? &pool.levels.small : &pool.levels.large};
     }
@@ -180,7 +180,7 @@ class CachingAllocator final : public DeviceAllocator {
 };
 
 /// The memory of a device, as its test modes require. Must be destroyed before the device; Buffers keep the
-/// device's owner, and so the allocator, alive. Throws Error.
+/// device's owner, and with it the allocator, alive. Throws Error.
 std::unique_ptr<CachingAllocator> make_allocator(VulkanDevice& device);
 
 } // namespace rekindle::runtime

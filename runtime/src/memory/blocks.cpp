@@ -232,7 +232,8 @@ BlockArena::Block* BlockArena::add_block(std::uint32_t bin, std::uint64_t size, 
 }
 
 BlockArena::Segment& BlockArena::add(std::uint32_t bin, std::uint64_t size, bool small) {
-    // Taken blocks of large segments are larger than small blocks, and remainders are not smaller than this.
+    // At most one block begins in each stretch: in large segments, taken blocks are larger than small_block,
+    // and remainders have at least large_remainder bytes.
     Block* block =
         add_block(bin, size, small,
                   small ? BlockRules::alignment : std::min(rules_.small_block, rules_.large_remainder));

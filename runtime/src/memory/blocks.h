@@ -36,8 +36,8 @@ struct BlockRules {
     /// The size of the block that serves a request: for small blocks the next of eight sizes per octave
     /// (multiples of 256 below 4 KiB), for large ones the next multiple of a page.
     std::uint64_t block_size(std::uint64_t requested) const;
-    /// The segment size to request from the driver when a block of that size does not fit anywhere and
-    /// `reserved` bytes are in large segments already: each segment is as large as all earlier ones together,
+    /// The segment size to request from the driver when a block of that size does not fit anywhere and large
+    /// segments already hold `reserved_large` bytes: each segment is as large as all earlier ones together,
     /// up to the cap.
     std::uint64_t segment_size(std::uint64_t block, std::uint64_t reserved_large) const;
 };
@@ -72,8 +72,9 @@ class BlockArena {
         std::uint64_t size = 0;
         std::uint32_t bin = 0;
         bool small = false;
-        bool single = false; ///< for the owner of the arena: its memory goes when its only block is released
-        std::uint64_t taken = 0;    ///< bytes of blocks that are not free
+        bool single = false;     ///< for the owner of the arena: its memory is freed when its only block is
+                                 ///< released
+        std::uint64_t taken = 0; ///< bytes of blocks that are not free
         std::uint64_t last_use = 0; ///< for the owner of the arena: when a block was last returned
         std::unique_ptr<SegmentMemory> memory;
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The interface of memory for the rest of the runtime.
+/// The allocator's interface for the rest of the runtime.
 
 #include "device/stream_timeline.h"
 
@@ -14,7 +14,7 @@
 
 namespace rekindle::runtime {
 
-/// In the order of their values.
+/// All kinds, in the order of their values.
 inline constexpr std::array memory_kinds{MemoryKind::device, MemoryKind::upload, MemoryKind::readback,
                                          MemoryKind::parameters};
 
@@ -43,7 +43,7 @@ class DeviceAllocator : public Allocator {
         virtual ~ReadOnly() = default;
     };
     virtual std::unique_ptr<ReadOnly> protect(std::span<const Access> accesses) = 0;
-    /// Takes back host blocks and foreign-stream blocks whose work has completed. Cheap; called after waits.
+    /// Takes back released blocks that waited for work which has completed. Cheap; called after waits.
     virtual void collect() = 0;
     /// Poison mode: throws Error if a changed sentinel was found since the last call.
     virtual void throw_on_damage() = 0;

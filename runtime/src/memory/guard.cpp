@@ -86,7 +86,7 @@ class GuardedPages {
     std::vector<bool> writable_; // per page
 };
 
-/// A launch's use of pages; protects them while it lives.
+/// The pages that a launch uses; protects those that it only reads while this object lives.
 class ProtectedPages {
   public:
     ProtectedPages(std::shared_ptr<GuardedPages> pages, std::vector<ByteUse> ranges)

@@ -10,8 +10,8 @@ namespace rekindle::runtime {
 
 /// Before and after every block.
 constexpr std::uint64_t sentinel_bytes = 256;
-/// For fresh and released memory: a signaling NaN as float32; two of them as float64 and as float16 pairs are
-/// NaNs too.
+/// Fills fresh and released memory. As float32 it is a signaling NaN, and each half is a NaN as float16 and
+/// bfloat16; two words are about 5.8e306 as float64.
 constexpr std::uint32_t poison_word = 0x7FA07FA0;
 
 void write_poison(std::span<std::byte> bytes);

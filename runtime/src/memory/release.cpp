@@ -1,4 +1,4 @@
-/// Returning memory: blocks whose work is done, and segments to the driver.
+/// Returns blocks whose work is done to their segments, and segments to the driver.
 
 #include "device/promise_board.h"
 #include "memory/allocator.h"
@@ -80,7 +80,7 @@ void CachingAllocator::release(Buffer::Block& block) noexcept {
                 give_locked(pool, block.place);
                 return;
             }
-            pending.points.push_back({stream, queued}); // of another stream's segment
+            pending.points.push_back({stream, queued}); // the block lies in another stream's segment
         }
         if (pending.points.empty())
             finish_locked(pool, pending, finished);

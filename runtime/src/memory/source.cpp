@@ -82,7 +82,7 @@ class VulkanMemory final : public DriverMemory {
   private:
     VulkanDevice& device_;
     VkDeviceMemory memory_ = VK_NULL_HANDLE;
-    std::shared_ptr<const void> pages_; ///< of imported memory
+    std::shared_ptr<const void> pages_; ///< keeps imported pages mapped
 };
 
 } // namespace
@@ -288,7 +288,7 @@ class DriverSource final : public VulkanSource {
                    : BlockRules::alignment;
     }
 
-    /// From the first type that has room.
+    /// Allocates from the first memory type that has room and returns the type.
     std::optional<std::uint32_t> allocate(MemoryKind kind, VulkanMemory& memory) {
         const VkMemoryRequirements needs = make_.requirements(memory.buffer);
         for (const std::uint32_t type : types(kind)) {

@@ -52,7 +52,8 @@ class MemorySource {
     /// "heap 0 holds 8.00 GiB (7.20 GiB for this process now, 1.10 GiB of it used)" for every heap that the
     /// kind may use.
     virtual std::string describe_heaps(MemoryKind kind) const = 0;
-    /// For the heap that device memory is taken from first; `reserved`: bytes of device memory taken so far.
+    /// The state of the heap that device memory is taken from first; `reserved`: bytes of device memory taken
+    /// so far.
     virtual MemoryInfo memory_info(std::uint64_t reserved) const = 0;
     /// "gpu:0 (device name)".
     virtual std::string device_name() const = 0;
@@ -66,21 +67,21 @@ class MemorySource {
 /// "1.50 GiB"; below 1 KiB "17 bytes".
 std::string readable_bytes(std::uint64_t bytes);
 
-/// Vulkan's memory types for a kind, best first. Types that only a protected or lazily allocated resource may
-/// use are skipped. device: device-local; memory that the host cannot see is preferred, unless
-/// `prefer_mapped`; then the larger heap. upload: visible and coherent; not device-local preferred, then not
-/// cached. readback: visible and coherent; cached preferred, then not device-local. parameters: visible and
-/// coherent; device-local preferred, then not cached.
+/// Vulkan's memory types for a kind, best first. Skips types that only protected or lazily allocated
+/// resources may use, and types that the device does not cache. device: device-local; memory that the host
+/// cannot see is preferred, unless `prefer_mapped`; then the larger heap. upload: visible and coherent; not
+/// device-local preferred, then not cached. readback: visible and coherent; cached preferred, then not
+/// device-local. parameters: visible and coherent; device-local preferred, then not cached.
 std::vector<std::uint32_t> memory_types(const VkPhysicalDeviceMemoryProperties& properties, MemoryKind kind,
                                         bool prefer_mapped);
 
-/// The calls that make a buffer and its memory, with what all buffers of the runtime have in common: storage,
-/// copies both ways, an address; used by the compute and the transfer queue.
+/// Makes buffers and their memory with the settings that all buffers of the runtime share: storage, copies in
+/// both directions, a device address, and use by the compute and the transfer queue.
 class BufferMaker {
   public:
     explicit BufferMaker(VulkanDevice& device);
     VkResult make(std::uint64_t bytes, const void* next, VkBuffer& buffer) const;
-    /// The out-of-memory fault of TestMode counts these.
+    /// The out-of-memory fault of TestMode counts these calls.
     VkResult allocate(std::uint64_t bytes, std::uint32_t type, const void* next,
                       VkDeviceMemory& memory) const;
     VkMemoryRequirements requirements(VkBuffer buffer) const;
@@ -93,7 +94,7 @@ class BufferMaker {
     std::vector<std::uint32_t> families_;
 };
 
-/// Shared by both sources of a Vulkan device.
+/// What both sources of Vulkan memory share.
 class VulkanSource : public MemorySource {
   public:
     explicit VulkanSource(VulkanDevice& device);
@@ -125,8 +126,8 @@ class VulkanSource : public MemorySource {
     std::array<std::vector<std::uint32_t>, memory_kinds.size()> types_;
 };
 
-/// From vkAllocateMemory. In poison mode device memory that the host can see is preferred, so that sentinels
-/// can be checked.
+/// Takes memory with vkAllocateMemory. In poison mode, prefers device memory that the host can see, so that
+/// sentinels can be checked.
 std::unique_ptr<MemorySource> make_driver_memory(VulkanDevice& device);
 /// Each piece ends (rounded up to 16 bytes) at a protected page and begins after another one. Throws
 /// Unsupported when the device cannot import host memory.

@@ -28,7 +28,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     return hash.value();
 }
 
-/// Calls f and puts the path into what() of a failure, because the runtime's messages are that text only.
+/// Calls f. If it fails, puts the path into what(), because what() is all that the runtime's messages show.
 template <class F>
 auto with_path(const std::filesystem::path& path, F&& f) {
     try {

@@ -21,8 +21,9 @@ std::filesystem::path cache_folder(const std::filesystem::path& asked);
 /// File name for a device and driver build: its pipelineCacheUUID, driver version, vendor and device.
 std::string file_name_of(const DeviceInfo& device);
 
-/// The header that begins every cache file; a file with another kind, version or checksum is not used.
-/// Layout, little-endian: 8 bytes kind, 8 bytes payload size, 8 bytes FNV-1a of the payload, the payload.
+/// A cache file and its header: a file of another kind or version, or with a wrong size or checksum, is not
+/// used. Layout, little-endian: 8 bytes kind, 8 bytes payload size, 8 bytes FNV-1a of the payload, the
+/// payload.
 class CacheFile {
   public:
     /// `kind`: 8 characters that identify what the file is and its layout version.

@@ -7,9 +7,9 @@
 
 namespace rekindle::runtime::spirv {
 
-/// For each result id, whether it is a constant, and which one. The state of an id only moves from unknown to
-/// constant to varying, so that constant propagation ends. Only Booleans and 32-bit integers become
-/// constants.
+/// Records for each result id whether it is a constant, and which one. The state of an id only moves from
+/// unknown to constant to varying, so that constant propagation ends. Only Booleans and 32-bit integers
+/// become constants.
 class KnownValues {
   public:
     explicit KnownValues(const Module& module);

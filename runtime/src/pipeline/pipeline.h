@@ -21,7 +21,7 @@ struct Pipeline {
     const kernels::Kernel* kernel = nullptr;
     const VulkanDevice* device = nullptr;
     const PipelineIdentity* identity = nullptr; ///< the key of its entry in the store
-    std::uint32_t number = 0;                   ///< of this device's pipelines, from 0
+    std::uint32_t number = 0;                   ///< unique among this device's pipelines, from 0
 
     // Set by the store, once.
     mutable Once compiled;

@@ -11,8 +11,8 @@
 
 namespace rekindle::runtime {
 
-/// A kernel with a value for each of its constants. A value: texts and numbers are compared, not addresses,
-/// so equal descriptions of a kernel have one pipeline, wherever they lie. The texts belong to the kernel,
+/// A kernel with a value for each of its constants. Compared by content, not by address, so that equal
+/// descriptions of a kernel share one pipeline wherever they are stored. The texts belong to the kernel,
 /// which lives as long as the process.
 struct PipelineIdentity {
     std::string_view family, kernel;

@@ -81,7 +81,7 @@ const Pipeline& PipelineStore::request(const kernels::Kernel& kernel,
         queue_->add([this, &pipeline = pipeline] {
             try {
                 complete(pipeline);
-            } catch (const std::exception&) { // complete() of the thread that needs it tries again
+            } catch (const std::exception&) { // the thread that needs the pipeline calls complete() again
             }
         });
     return pipeline;

@@ -63,7 +63,7 @@ class PipelineStore {
     std::pair<const Pipeline&, bool> find_or_add(const kernels::Kernel& kernel,
                                                  std::span<const kernels::ConstantValue> constants);
     void require_features(const kernels::Kernel& kernel) const;
-    /// For one compilation.
+    /// The kernel's shader module for one compilation.
     std::shared_ptr<VkShaderModule_T> module_of(const kernels::Kernel& kernel,
                                                 std::span<const std::uint32_t> values);
     VkPipeline compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values);

@@ -61,7 +61,7 @@ KnownAnswer conversions() {
     for (std::uint32_t i = 0; i < integer_items; ++i) {
         const float a = static_cast<float>(static_cast<std::int32_t>(mix(i + 9)) >> 4) / 16;
         // 24-bit integers, which float32 represents exactly. Negative ones are 2^32 - n as unsigned numbers,
-        // of which multiples of 256 are exact.
+        // which float32 represents exactly if n is a multiple of 256.
         const std::uint32_t b = mix(i + 900) >> 8 << (i % 2 == 0 ? 0 : 8);
         input.insert(input.end(), {std::bit_cast<std::uint32_t>(a), b});
         expected.insert(expected.end(),

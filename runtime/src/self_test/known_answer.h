@@ -21,18 +21,19 @@ struct KnownAnswer {
     const kernels::Kernel* kernel = nullptr;
     std::vector<kernels::ConstantValue> constants{};
     kernels::Features disables{}; ///< if the answer is wrong; empty: the device is refused
-    bool is_property = false;     ///< another answer is no mistake: the device lacks what `disables` names
+    bool is_property = false;     ///< another answer is not a failure: the device lacks what `disables` names
     Groups groups{};
     std::uint32_t count = 0; ///< work items, for the kernel's parameters
     std::vector<std::byte> input{};
     std::vector<std::byte> output{}; ///< initial contents of the output
-    /// The kernel's parameters, from the addresses of input and output; none: those of the family selftest.
+    /// Makes the kernel's parameters from the addresses of input and output; empty: SelftestParameters.
     std::function<std::vector<std::byte>(std::uint64_t, std::uint64_t)> parameters{};
     /// What is wrong with the output, "" if nothing is.
     std::function<std::string(std::span<const std::byte>)> mistake{};
 };
 
-/// Every row for a device of these capabilities, including those that it does not claim, in a fixed order.
+/// Every row for a device with these capabilities, including rows for features that it does not claim, in a
+/// fixed order.
 std::vector<KnownAnswer> known_answers(const Capabilities& can);
 
 // The parts of the list.

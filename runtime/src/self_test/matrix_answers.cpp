@@ -58,7 +58,7 @@ std::uint16_t factor_of(int number, UnitFactor type) {
                                       ((size << (10 - exponent)) & 0x3ffu));
 }
 
-/// The kernel that products use, with edges in all directions. Small integers, too.
+/// The kernel that products use, with partial tiles in all directions. Small integers, too.
 KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor,
                           const kernels::ProductUnitsVariant& tile, const Capabilities& can,
                           kernels::Feature disables) {
@@ -125,7 +125,7 @@ KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor,
             .mistake = must_be_near<float>(expected, {"element"})};
 }
 
-/// The places that Feature::matrix_quads describes. Elements that lie elsewhere are no mistake.
+/// The places that Feature::matrix_quads describes. A different layout is not a failure.
 KnownAnswer places_of_elements() {
     std::vector<Number> expected;
     for (std::uint32_t lane = 0; lane < 32; ++lane)

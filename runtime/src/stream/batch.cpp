@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t events_per_submit = 62;
 constexpr std::uint32_t queries_reset_at_once = 64;
 
-// Copies and fills are estimated at the speed of a slow bus: PCIe 3.0 with 4 lanes.
+// Copies are estimated at the speed of a slow bus, PCIe 3.0 with 4 lanes; fills do not cross the bus.
 constexpr double copy_bytes_per_second = 3e9, fill_bytes_per_second = 2e10;
 
 double ticks_between(std::uint64_t begin, std::uint64_t end, std::uint32_t bits) {
@@ -56,7 +56,7 @@ Batch::~Batch() {
 }
 
 void Batch::create_queries() {
-    // The submit's own two, two per profiled dispatch, those of events; rounded up to whole resets.
+    // Two for the submit, two per profiled operation and one per event, rounded up to whole resets.
     const std::uint32_t needed = 2 + 2 * options_.operations_per_submit + events_per_submit;
     const std::uint32_t count =
         (needed + queries_reset_at_once - 1) / queries_reset_at_once * queries_reset_at_once;
@@ -284,7 +284,8 @@ void Batch::submit(VkQueue queue, VkSemaphore signal) {
                                 : submit_commands(queue, signal);
     if (result == VK_ERROR_DEVICE_LOST)
         device_.check(result, "vkQueueSubmit");
-    // Work that was promised is lost, so there is no state to continue from, regardless of the result code.
+    // Callers rely on the queued work, which is now lost, so nothing can continue, whatever the result code
+    // is.
     if (result != VK_SUCCESS)
         device_.lose("vkQueueSubmit returned " + name_of(result));
 }

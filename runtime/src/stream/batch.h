@@ -28,10 +28,10 @@ enum class UploadQueue {
     second,     ///< like own_family; without one, a second lane of the compute queue, for tests
 };
 
-/// How a stream works. Only `queue` has other values than its default outside of tests.
+/// How a stream works. Outside of tests, only `queue` differs from its default.
 struct StreamOptions {
     StreamQueue queue = StreamQueue::main;
-    bool barriers = true;         ///< false: dependent operations race, which tests of the tests need
+    bool barriers = true;         ///< false: dependent operations race, which tests must detect
     bool synchronization2 = true; ///< if the device has it
     UploadQueue upload_queue = UploadQueue::own_family;
     std::uint64_t large_upload_bytes = 4ull << 20; ///< from this size on, `upload_queue` is used
@@ -79,7 +79,7 @@ using Operation = std::variant<Dispatch, Copy, Update, Fill, Barrier>;
 /// Where an operation comes from.
 struct RecordTag {
     const char* operation = nullptr; ///< Stream::set_operation of the calling thread; null: none
-    bool enabled = false;            ///< the profiler's records are on; it needs the others
+    bool enabled = false;            ///< the profiler keeps records, which use the members below
     std::uint64_t bytes = 0, correlation = 0;
 };
 
@@ -97,9 +97,9 @@ class Batch {
     /// Starts an empty recording that will signal `value`.
     void begin(std::uint64_t value);
     void record(const Operation& operation, const RecordTag& tag);
-    /// Makes the whole submit wait.
+    /// Makes the whole submit wait for a semaphore's value.
     void wait_for(TimelineWait wait);
-    /// Makes the whole submit wait for what may not be submitted yet.
+    /// Makes the whole submit wait for work that may not be submitted yet.
     void wait_for(std::shared_ptr<EventSource> source, std::uint64_t value);
     /// Whether the driver has everything that the submit waits for.
     bool can_submit() const noexcept;
@@ -114,8 +114,8 @@ class Batch {
     void expect(const LaunchTime::Sample& sample);
     /// Completes the recording. Only if can_submit().
     void finish();
-    /// `signal` becomes value() when it is done. The queue's mutex must be held. Throws DeviceLost when the
-    /// driver refuses; the commands are lost in that case.
+    /// Submits the commands; `signal` becomes value() when they are done. The queue's mutex must be held.
+    /// Throws DeviceLost when the driver refuses; the commands are lost in that case.
     void submit(VkQueue queue, VkSemaphore signal);
     /// After the submit has completed: delivers its times and releases what it held. stream: its number.
     void retire(std::uint32_t stream);
@@ -138,7 +138,7 @@ class Batch {
         const kernels::Kernel* kernel; ///< null: `what`
         const char* what;
         RecordTag tag;
-        std::uint32_t query; ///< of the start; the end is the next one
+        std::uint32_t query; ///< the timestamp of the start; that of the end is the next one
     };
     struct OperationName {
         const kernels::Kernel* kernel = nullptr; ///< null: `what`

@@ -1,5 +1,5 @@
 #pragma once
-/// Events, and the interface of what reaches them. Private to the library.
+/// Events, and the interface of the streams and promises that reach them. Private to the library.
 
 #include "device/vulkan_device.h"
 
@@ -20,7 +20,7 @@ struct TimelineWait {
     std::shared_ptr<const void> keep;
 };
 
-/// What reaches an event: a stream, or a promise. Values never decrease. Thread-safe.
+/// The timeline that an event refers to: a stream's or a promise's. Values never decrease. Thread-safe.
 class EventSource {
   public:
     virtual ~EventSource() = default;
@@ -29,7 +29,7 @@ class EventSource {
     virtual std::uint64_t completed() const = 0;
     /// Whether the driver has all the work that `value` needs. Takes no lock.
     virtual bool submitted_to(std::uint64_t value) const noexcept = 0;
-    /// What a submit must wait for to start after `value`. Only once submitted_to(value).
+    /// What a submit must wait for to start after `value`. Call it only once submitted_to(value) is true.
     virtual TimelineWait submitted_wait(std::uint64_t value) = 0;
     /// Submits what `value` needs, except what must wait for a promise.
     virtual void flush_to(std::uint64_t value) = 0;
@@ -37,10 +37,10 @@ class EventSource {
     virtual void await_submit(std::uint64_t value) = 0;
     /// Waits until completed() >= value. Throws DeviceLost.
     virtual void wait(std::uint64_t value) = 0;
-    /// Collects what has completed: times go to events, profiler and estimates.
+    /// Collects completed submits: passes their times to events, the profiler and the estimates.
     virtual void gather() = 0;
-    /// For callers of the runtime: also lets the allocator take back what is no longer in use. Throws
-    /// DeviceLost; Error when poison mode has found damage.
+    /// Like wait(), for callers of the runtime: also lets the allocator take back what is no longer in use.
+    /// Throws DeviceLost; Error when poison mode has found damage.
     virtual void wait_and_collect(std::uint64_t value) = 0;
 };
 
@@ -50,7 +50,7 @@ struct Event::State {
     const std::shared_ptr<EventSource> source;
     const std::uint64_t value; ///< on the timeline of the source
     bool timing = false;
-    /// In ticks of the queue; valid only if `resolved`.
+    /// The event's timestamp, in ticks of the queue; valid only if `resolved`.
     std::uint64_t ticks = 0;
     std::atomic<bool> resolved{false};
 };

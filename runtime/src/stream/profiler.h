@@ -57,9 +57,9 @@ class KernelProfiler final : public Profiler {
     /// Collects what has completed on every stream.
     void gather();
     void require_timestamps() const;
-    /// As reported by the driver.
+    /// The two clocks, compared by the driver.
     ClockPair compared() const;
-    /// Measured with a submit that is waited for.
+    /// The two clocks, compared by waiting for a submit.
     ClockPair estimated() const;
     /// Compares the clocks again if the last comparison is old, because they drift apart.
     void renew_locked();

@@ -173,7 +173,7 @@ void StreamCore::place(const Operation& operation, std::span<const Access> acces
 
 void StreamCore::submit_for_idle_device() {
     const std::uint32_t least = options_.operations_of_early_submit, now = open_->operations();
-    // Asking costs as much as a launch, so it is done only at certain counts.
+    // Asking the driver costs as much as a launch, so it is asked only at certain counts.
     if (least == 0 || now < least || now % least != 0 || !std::has_single_bit(now / least) ||
         !group_.empty() || !waiting_.empty())
         return;
@@ -199,7 +199,7 @@ void StreamCore::fill_before_next(const BufferLocation& at, DevicePointer begin,
                                   std::uint32_t word) {
     const std::scoped_lock lock(fills_mutex_);
     fills_.push_back({{at.buffer, at.offset, bytes, word}, {{without_poison(begin.address)}, bytes, true}});
-    // With guard pages, barriers end submits: one may be in flight, one may come before the fills.
+    // With guard pages, barriers end submits, so up to two more submits may precede the one with the fills.
     fills_value_ = next_fill_value_ + (device_->test_mode().guard_pages ? 2 : 0);
     has_fills_.store(true, std::memory_order_release);
 }
@@ -221,7 +221,8 @@ void StreamCore::place_poison_fills() {
         fills.swap(fills_);
         has_fills_.store(false, std::memory_order_release);
     }
-    // One decision for all, so that they need at most one submit: two fills of one range write the same word.
+    // One barrier serves all fills, so that they need at most one more submit. They may overlap, because all
+    // fills of a range write the same word.
     std::vector<Access> accesses;
     accesses.reserve(fills.size());
     for (const PoisonFill& f : fills)
@@ -358,8 +359,9 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
 void StreamCore::wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value) {
     device_->throw_if_lost();
     const auto lock = hold();
-    // What was queued before does not need to wait. An event may have been recorded after the waits of an
-    // otherwise empty submit; if it waited for a promise, too, that promise could depend on the event.
+    // Operations queued before need not wait, so they are submitted first. So is an otherwise empty submit if
+    // `other` has not been submitted: an event may already refer to that submit, and if it also waited for a
+    // promise, the promise could depend on the event.
     if (open_ && (open_->operations() + group_.size() > 0 || !other->submitted_to(value)))
         submit();
     open().wait_for(other, value);

@@ -45,7 +45,7 @@ class StreamCore final : public StreamTimeline,
     PipelineStore& pipelines() const noexcept { return parts_.pipelines; }
     std::uint32_t number() const noexcept { return number_; }
     const StreamOptions& options() const noexcept { return options_; }
-    /// Test modes in which a barrier may end a submit, which therefore cannot be held back.
+    /// Whether a test mode lets barriers end submits, which therefore cannot be held back.
     bool submits_at_barriers() const noexcept { return collecting_; }
 
     /// Queues one dispatch. accesses: without poison bits. Throws Error when the pipeline belongs to another
@@ -58,8 +58,9 @@ class StreamCore final : public StreamTimeline,
     /// Later operations start after `value` of the other source. If that is not submitted yet, they are held
     /// back on the host.
     void wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value);
-    /// The stream that this one's uploads to that range go through, ready to wait for what they need; null:
-    /// uploads are work of this stream. After the upload this stream waits for it.
+    /// The stream that executes this one's large uploads to that range; it already waits for everything that
+    /// they must follow. Null: they are work of this stream. After the upload, the caller makes this stream
+    /// wait for it.
     std::shared_ptr<StreamCore> upload_lane(const Access& target);
     /// The value after the last operation that used a byte of the range, submitted now unless it is held
     /// back; 0: no unfinished operation did. Only for streams that have an upload lane.
@@ -103,7 +104,7 @@ class StreamCore final : public StreamTimeline,
         std::vector<std::byte> data;
         RecordTag tag;
     };
-    /// A submit that waits on the host: for the compiler, or for what it has to follow to be submitted.
+    /// A submit that waits on the host, for the compiler or until the work that it must follow is submitted.
     /// Meanwhile the host records the next one.
     struct Waiting {
         std::unique_ptr<Batch> batch;
@@ -135,8 +136,8 @@ class StreamCore final : public StreamTimeline,
     void emit_group(Batch& batch, std::deque<Pending>& group);
     /// Called when the open submit is full: submits it, or sets it aside to wait for the compiler.
     void next_submit();
-    /// Takes the first waiting submit, if all that it follows is submitted and, unless `compile`, its
-    /// pipelines are compiled; otherwise null. With `compile`, it waits for the pipelines.
+    /// Takes the first waiting submit, if all work that it must follow is submitted and, unless `compile`,
+    /// its pipelines are compiled; otherwise null. With `compile`, it waits for the pipelines.
     std::unique_ptr<Batch> take_waiting(bool compile);
     /// Moves the open submit behind those that wait.
     void set_aside();
@@ -146,7 +147,7 @@ class StreamCore final : public StreamTimeline,
     void separate();
     /// Submits everything, waiting for pipelines, except what is held back.
     void submit();
-    /// From now on, fills go to the next submit; false: some have arrived for this one.
+    /// Directs later fills to the next submit. Returns false if some have arrived for this one.
     bool close_for_fills();
     void execute(std::unique_ptr<Batch> batch);
     void inject_faults(Batch& batch);
@@ -156,7 +157,8 @@ class StreamCore final : public StreamTimeline,
     void await(std::uint64_t value);
     /// Whether the submitted work has ended, successfully or not.
     bool drained() const noexcept;
-    /// Of all streams of the device: one may make no progress while another one's long work is ahead of it.
+    /// Sums the progress of all streams of the device, because one may stand still while another's long work
+    /// runs ahead of it.
     std::uint64_t progress() const;
 
     const std::shared_ptr<VulkanDevice> device_;
@@ -164,7 +166,7 @@ class StreamCore final : public StreamTimeline,
     const StreamOptions options_;
     const std::uint32_t number_;
     Queue& queue_;
-    Queue* const upload_queue_; ///< of the upload lane; null: no lane
+    Queue* const upload_queue_; ///< the upload lane's queue; null: no lane
     const bool collecting_;     ///< test modes: operations are held back until their group is complete
     VkSemaphore timeline_ = VK_NULL_HANDLE;
 
@@ -175,7 +177,7 @@ class StreamCore final : public StreamTimeline,
     std::deque<Waiting> waiting_; ///< in order, all before open_
     std::deque<std::unique_ptr<Batch>> in_flight_;
     std::vector<std::unique_ptr<Batch>> free_;
-    std::deque<Pending> group_; ///< of open_
+    std::deque<Pending> group_; ///< operations of open_ that are held back
     std::vector<Access> group_accesses_;
     std::mt19937_64 random_;
 

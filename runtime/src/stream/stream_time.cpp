@@ -10,8 +10,8 @@ LaunchTime::Sample LaunchTime::estimate(std::uint64_t groups, double expected_se
     const std::size_t size_class = std::min<std::size_t>(std::bit_width(groups), size_classes - 1);
     if (expected_seconds > 0)
         return {this, size_class, true, correction_, expected_seconds * correction_};
-    // Not measured at this size. At worst, the time of the nearest smaller size grows with the workgroups; a
-    // larger one took at least as long.
+    // If this size was not measured, scales the time of the nearest smaller size with the workgroup count,
+    // which is the worst case; without one, takes the time of a larger size, which is an upper bound.
     double seconds = 0;
     for (std::size_t c = size_class + 1; c-- > 0 && seconds == 0;)
         seconds = seconds_[c] * static_cast<double>(1ull << (size_class - c));

@@ -18,13 +18,12 @@ class LaunchTime {
         std::size_t size_class = 0;
         bool expected = false; ///< the caller gave an estimate
         double used = 0;       ///< seconds, or the factor applied to the caller's estimate
-        double seconds = 0;    ///< of this launch
+        double seconds = 0;    ///< estimated for this launch
         bool same_as(const Sample& other) const {
             return of == other.of && size_class == other.size_class && expected == other.expected;
         }
     };
-    /// What a launch of unknown duration counts: a submit holds at most 16 of them until the first is
-    /// measured.
+    /// The duration assumed for a launch that was never measured, so that a submit holds at most 16 of them.
     static constexpr double unknown_seconds = 0.0125;
 
     /// expected_seconds: the caller's estimate; 0 if unknown.
@@ -36,7 +35,7 @@ class LaunchTime {
   private:
     static constexpr std::size_t size_classes = 40;
     std::array<double, size_classes> seconds_{}; ///< 0: not measured yet
-    double correction_ = 1;                      ///< of callers' estimates
+    double correction_ = 1;                      ///< factor applied to callers' estimates
 };
 
 /// A deadline that restarts whenever a counter changes.

@@ -35,7 +35,8 @@ class VulkanStream final : public TimelineStream {
     }
     ~VulkanStream() override {
         core_->close();
-        // Threads that were stopped midway may still hold its locks. The process is ending.
+        // The process is ending: leaks the core, because threads that were stopped midway may still hold its
+        // locks.
         if (!vulkan_usable())
             new std::shared_ptr<StreamCore>(core_); // NOLINT(bugprone-unhandled-exception-at-new)
     }
@@ -198,7 +199,7 @@ void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
 }
 
 void VulkanStream::upload_on(StreamCore& core, DevicePointer to, std::span<const std::byte> from) {
-    // While the device copies one piece, the host fills the next; a few are in flight.
+    // While the device copies one piece, the host fills the next.
     constexpr std::size_t pieces_under_way = 4;
     std::deque<std::uint64_t> under_way;
     for (std::size_t done = 0; done < from.size();) {
@@ -263,7 +264,7 @@ void VulkanStream::wait(const Event& event) {
         event.wait();
         return;
     }
-    // Before this stream's submit, because the two may share a queue.
+    // Submitted before this stream's work, because the two may share a queue.
     other->flush_to(event.state()->value);
     if (core_->submits_at_barriers())
         other->await_submit(event.state()->value);

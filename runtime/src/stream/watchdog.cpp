@@ -1,4 +1,4 @@
-/// How a stream waits, and how it ends when the device does not.
+/// How a stream waits for the device, and how it closes if the device does not finish.
 
 #include "stream/stream_core.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// A thread that blocks wakes up late; a wait for work that ends this soon does not block.
+/// A blocked thread wakes up late, so waits poll for this long before they block.
 constexpr std::chrono::microseconds longest_polling(100);
 
 std::uint64_t nanoseconds(Seconds seconds) {
@@ -108,8 +108,8 @@ bool StreamCore::drained() const noexcept {
 
 bool StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
     using Clock = std::chrono::steady_clock;
-    // A thread that is just recording or submitting is allowed to finish, unless it waits for the device or
-    // was stopped midway; threads that come later see that the process is exiting.
+    // Gives a thread that is recording or submitting time to finish; it may also be waiting for the device,
+    // or have been stopped midway. Threads that come later see that the process is exiting.
     const auto patience = std::min(until, Clock::now() + std::chrono::milliseconds(500));
     bool held = mutex_.try_lock();
     while (!held && Clock::now() < patience) {

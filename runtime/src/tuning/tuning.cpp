@@ -11,7 +11,7 @@ namespace rekindle::runtime {
 namespace {
 
 constexpr std::string_view kind = "RKTUNE01";
-constexpr double needed_gain = 0.97; // of the default's time
+constexpr double needed_gain = 0.97; // a candidate must take less than this share of the default's time
 constexpr int rounds = 3;
 constexpr int most_calls = 1000;
 

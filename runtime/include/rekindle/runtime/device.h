@@ -25,7 +25,7 @@ struct Heap {
     bool device_local = false;
     bool host_visible = false; ///< some memory type of this heap can be mapped
     std::optional<std::uint64_t> budget_bytes,
-        used_bytes; ///< VK_EXT_memory_budget; used_bytes by this process and others
+        used_bytes; ///< from VK_EXT_memory_budget; used_bytes includes other processes
 };
 
 enum class ComponentType { float16, float32, float64, bfloat16, sint8, uint8, sint32, uint32, other };
@@ -35,7 +35,7 @@ struct CooperativeMatrixShape {
     bool subgroup_scope = true;
 };
 
-/// The shapes of matrix units for which there are kernels, in the order of preference.
+/// The shapes of matrix units that have kernels, in order of preference.
 struct MatrixShape {
     std::uint32_t m, n, k;
     kernels::Feature feature;
@@ -52,8 +52,8 @@ struct Capabilities {
     std::uint32_t shared_bytes = 0;    ///< per workgroup
     std::uint32_t maximum_threads = 0; ///< per workgroup
     std::uint32_t push_constant_bytes = 0;
-    /// VK_AMD_shader_core_properties (the chip's units, some may be disabled) or VK_NV_shader_sm_builtins; 0:
-    /// the driver does not say.
+    /// From VK_AMD_shader_core_properties, which counts disabled units too, or VK_NV_shader_sm_builtins; 0 if
+    /// the driver does not report it.
     std::uint32_t compute_units = 0;
     std::uint64_t maximum_allocation_bytes = 0;
     std::uint64_t maximum_buffer_bytes = 0;
@@ -82,7 +82,7 @@ struct DeviceInfo {
     std::array<std::uint8_t, 4> conformance{};
     std::array<std::uint8_t, 16> pipeline_cache_uuid{};
     Capabilities can;
-    std::string unusable; ///< empty: accepted; else why not, to follow "it" ("lacks bufferDeviceAddress")
+    std::string unusable; ///< empty if accepted; else why not, to follow "it" ("lacks bufferDeviceAddress")
 
     std::string address() const;   ///< "gpu:0"
     std::string uuid_text() const; ///< "GPU-…": 8-4-4-4-12 hexadecimal digits
@@ -127,7 +127,7 @@ struct PipelineStatistic {
 };
 
 /// A kernel with the values of its constants, compiled for one device: Stream::launch takes it without a
-/// lookup by name. Made by Device::prepare; opaque; lives as long as its device.
+/// lookup by name. Made by Device::prepare and Device::request; opaque; lives as long as its device.
 struct Pipeline;
 
 /// Which queue of the device a stream submits to. Work on one queue starts in order, and a barrier holds up
@@ -135,9 +135,9 @@ struct Pipeline;
 enum class StreamQueue {
     main,   ///< the device's first compute queue
     beside, ///< a second compute queue, if the device has one; otherwise like main
-    /// A queue that only copies, with engines of its own, if the device has one; otherwise like `beside`.
-    /// Such a stream refuses launches on every device: they throw Error. Streams use the device's queues of
-    /// this kind in turn.
+    /// A copy-only queue, which has its own engines, if the device has one; otherwise like `beside`. On every
+    /// device, launches on such a stream throw Error. Successive streams use the device's copy queues in
+    /// turn.
     copies,
 };
 
@@ -166,8 +166,8 @@ class Device : public std::enable_shared_from_this<Device> {
     virtual kernels::Features usable_features() const noexcept = 0;
     /// Compiles now what a later launch needs. Throws Unsupported when a feature is missing, Error when the
     /// driver refuses. The same (kernel, constants) is compiled once per device, kept in the cache on disk,
-    /// and returns the same Pipeline, valid as long as the device. This is a lookup by name; callers keep the
-    /// result.
+    /// and returns the same Pipeline, valid as long as the device. Looks the kernel up by name, so callers
+    /// should keep the result.
     virtual const Pipeline& prepare(const kernels::Kernel& kernel,
                                     std::span<const kernels::ConstantValue> constants = {}) = 0;
     /// Returns the same pipeline without waiting: other threads compile it (REKINDLE_COMPILE_THREADS of them;
@@ -181,7 +181,7 @@ class Device : public std::enable_shared_from_this<Device> {
                             std::span<const kernels::ConstantValue> constants = {}) {
         return prepare(kernel.kernel, constants);
     }
-    /// Only with DeviceOptions::pipeline_statistics; what the driver reports about the machine code.
+    /// What the driver reports about the machine code; only with DeviceOptions::pipeline_statistics.
     virtual std::vector<PipelineStatistic>
     pipeline_statistics(const kernels::Kernel& kernel,
                         std::span<const kernels::ConstantValue> constants = {}) = 0;
@@ -192,7 +192,7 @@ class Device : public std::enable_shared_from_this<Device> {
     /// A new stream with its own order of work. Any number of threads may use it at the same time (stream.h).
     virtual std::unique_ptr<Stream> make_stream(StreamQueue queue = StreamQueue::main) = 0;
     virtual std::unique_ptr<Promise> make_promise() = 0;
-    /// Time per kernel while it is enabled.
+    /// Measures the time per kernel while it is enabled.
     virtual Profiler& profiler() = 0;
     virtual const SelfTestResult& self_test() = 0;
     /// Waits until all streams are idle. Throws DeviceLost.

@@ -12,8 +12,7 @@
 
 namespace rekindle::runtime {
 
-/// A device as the user wrote it; it may not exist. Upper and lower case mean the same, and blanks around the
-/// text are ignored.
+/// A device as the user wrote it; it may not exist. Case and blanks around the text are ignored.
 struct DeviceSelector {
     enum class Kind { automatic, cpu, any_gpu, number, uuid };
     Kind kind = Kind::automatic;
@@ -21,7 +20,7 @@ struct DeviceSelector {
     /// The user asked for a GPU (gpu, cuda:0, hip, 0 …): a CPU driver must not take its place. Only the
     /// address that `rekindle devices` prints (gpu:N) and a UUID can mean a CPU driver.
     bool must_be_gpu = false;
-    std::string text; ///< one spelling for each: "auto", "cpu", "gpu", "gpu:1", "cuda:1", "gpu-…"
+    std::string text; ///< the canonical spelling: "auto", "cpu", "gpu", "gpu:1", "cuda:1", "gpu-…"
 
     /// Reads a name:
     ///   auto; cpu, cpu:0                     the program's choice; the CPU
@@ -32,7 +31,7 @@ struct DeviceSelector {
     /// text.
     static std::optional<DeviceSelector> parse(std::string_view written);
 
-    /// Only N or a UUID: what an entry of REKINDLE_VISIBLE_DEVICES may be. Nothing for any other text.
+    /// Reads an entry of REKINDLE_VISIBLE_DEVICES: N or a UUID. Nothing for any other text.
     static std::optional<DeviceSelector> parse_number_or_uuid(std::string_view written);
 
     /// Decimal digits without blanks or a sign. Device numbers have 16 bits: a larger one is a typing
@@ -43,12 +42,14 @@ struct DeviceSelector {
     /// of them is missing or not a number; "" is a missing number.
     static std::optional<std::vector<std::uint32_t>> parse_numbers(std::string_view list);
 
-    /// Kinds number and uuid: it is this device. Others name no single device: false.
+    /// Whether a selector of kind number or uuid names this device. False for the other kinds, which name no
+    /// single device.
     bool names(const DeviceInfo& device) const;
 };
 
-/// The device of the selector among those of list_devices(); any_gpu is the first accepted one. Does not look
-/// at must_be_gpu. Throws Unsupported, listing the devices that exist; always for automatic and cpu.
+/// The device of list_devices() that the selector names; for any_gpu, the first accepted one. Ignores
+/// must_be_gpu. Throws Unsupported, listing the devices that exist, if there is no such device, and always
+/// for automatic and cpu.
 DeviceInfo select_device(const DeviceSelector& selector);
 
 } // namespace rekindle::runtime

@@ -1,5 +1,5 @@
 #pragma once
-/// The runtime's exceptions. Programs report them as any other rekindle::Error.
+/// The runtime's exceptions. Programs report them like any other rekindle::Error.
 
 #include <rekindle/foundation/error.h>
 #include <rekindle/foundation/log.h>

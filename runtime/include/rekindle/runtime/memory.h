@@ -28,8 +28,7 @@ constexpr std::uint64_t raw_address(DevicePointer pointer) {
 }
 
 enum class MemoryKind {
-    device,     ///< device-local; not mapped (memory that the host cannot see is preferred without
-                ///< Resizable BAR)
+    device,     ///< device-local; not mapped (memory that the host cannot see is preferred)
     upload,     ///< host-visible, coherent: written by the host, read by the device
     readback,   ///< host-visible, coherent and cached: written by the device, read by the host
     parameters, ///< host-visible, coherent, device-local where it exists: small blocks that the host
@@ -68,8 +67,8 @@ struct MemoryStatistics {
     std::uint64_t allocations = 0, driver_allocations = 0;       ///< since the start
     std::uint64_t driver_frees = 0;                              ///< since the start
     std::uint64_t retries = 0;       ///< allocations that succeeded after the cache was emptied
-    std::uint64_t out_of_memory = 0; ///< allocations that failed even so
-    std::uint64_t waits = 0; ///< for the work of all streams, because memory ran out or was given back
+    std::uint64_t out_of_memory = 0; ///< allocations that failed even then
+    std::uint64_t waits = 0;         ///< for queued work, because memory ran out or was given back
 };
 
 /// A count or a number of bytes that rises and falls.
@@ -88,8 +87,8 @@ struct Level {
     }
 };
 
-/// Statistics of blocks and segments, with the meanings of PyTorch's allocators. Bytes count whole blocks,
-/// except for requested_bytes.
+/// Statistics of blocks and segments, as PyTorch's allocators define them. Bytes count whole blocks, except
+/// for requested_bytes.
 struct BlockLevels {
     Level allocations, allocated_bytes;          ///< in Buffers
     Level requested_bytes;                       ///< as requested, in Buffers
@@ -102,7 +101,7 @@ struct MemoryLevels {
     BlockLevels all, small, large; ///< by segment: small ones hold blocks up to 1 MiB
 };
 
-/// About the heap that device memory comes from.
+/// The heap that device memory comes from.
 struct MemoryInfo {
     std::uint64_t free_bytes = 0, total_bytes = 0;
     /// True: free_bytes is what the driver reports for this process and others (VK_EXT_memory_budget). False:
@@ -117,16 +116,17 @@ class Stream;
 class Allocator {
   public:
     virtual ~Allocator() = default;
-    /// `stream`: the stream whose order allows a device block to be reused immediately; null: reused after
-    /// the device is idle. bytes == 0 gives a valid block of the smallest class. Throws OutOfMemory with the
-    /// numbers (requested, allocated, reserved, heap, budget, largest single allocation).
+    /// `stream`: the stream whose order allows a device block to be reused immediately; null: it is reused
+    /// once the work queued at its release has completed on all streams. bytes == 0 gives a valid block of
+    /// the smallest class. Throws OutOfMemory with the numbers (requested, allocated, reserved, heap, budget,
+    /// largest single allocation).
     virtual Buffer allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream = nullptr) = 0;
     /// Makes a host block whose bytes are these pages, so that the device can access them. They begin and end
     /// at multiples of import_alignment(), belong to no other block, and must stay mapped while `keep` lives.
     /// The block owns `keep` until the work that was queued at its release has completed. Throws Unsupported
     /// if the driver cannot import these pages (Linux's amdgpu refuses pages of files), Error.
     virtual Buffer import_pages(std::span<std::byte> pages, std::shared_ptr<const void> keep) = 0;
-    /// In bytes.
+    /// The alignment that import_pages() requires, in bytes.
     virtual std::uint64_t import_alignment() const = 0;
     /// Declares that the block is also used on that stream: after its release it is not reused until the work
     /// queued there has completed.
@@ -135,7 +135,7 @@ class Allocator {
     virtual void empty_cache() = 0;
     virtual MemoryStatistics statistics(MemoryKind kind) const = 0;
     virtual MemoryLevels levels(MemoryKind kind) const = 0;
-    /// Of statistics and levels: peaks are set to the current values.
+    /// Sets the peaks of statistics() and levels() to the current values.
     virtual void reset_peaks() = 0;
     /// Counts since the start (Level::risen and fallen, allocations, retries …) restart from 0.
     virtual void reset_accumulated() = 0;

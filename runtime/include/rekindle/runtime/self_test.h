@@ -1,6 +1,6 @@
 #pragma once
-/// Known answers: small kernels whose results are known run at the first use of a device and driver build. A
-/// feature that gives a wrong answer is disabled, with a warning.
+/// The known-answer test: small kernels with known results, run at the first use of a device and driver
+/// build. A feature that gives a wrong answer is disabled, with a warning.
 
 #include <rekindle/kernels/kernel.h>
 
@@ -25,7 +25,7 @@ class SelfTestResult {
     std::vector<SelfTestRow> rows;
     bool from_cache = false; ///< run earlier on this device and driver build
     double milliseconds = 0; ///< duration of the run
-    /// False when a row failed that belongs to no feature: the device computes wrong answers.
+    /// False when a row that disables no feature failed: the device computes wrong answers.
     bool usable() const;
     kernels::Features disabled() const;
 };

@@ -61,29 +61,30 @@ class Event {
     std::shared_ptr<State> state_;
 };
 
-/// An event that work queued later will reach. Streams can wait for it at once: what follows Stream::wait is
-/// recorded, held back on the host, and submitted when the promise is kept, so the calling thread goes on.
-/// Waiting on the host (Event::wait, Stream::synchronize, a download) blocks until then. Every promise must
-/// be kept or abandoned; the thread that does so must not wait for work that is held back for it. Made by
-/// Device::make_promise. Thread-safe.
+/// An event for work that is not queued yet. Streams can already wait for it: operations after Stream::wait
+/// are recorded, held back on the host, and submitted when the promise is kept, without blocking the calling
+/// thread. Waiting on the host (Event::wait, Stream::synchronize, a download) blocks until then. Every
+/// promise must be kept or abandoned; the thread that does so must not wait for work that is held back for
+/// it. Made by Device::make_promise. Thread-safe.
 class Promise {
   public:
     /// Abandons the promise if it was not kept.
     virtual ~Promise() = default;
     virtual Event event() const = 0;
-    /// event() is done when `reached`, an event of the same device, is. Submits what needs it. Does nothing
-    /// if the promise was kept or abandoned before. Throws Error, DeviceLost.
+    /// From now on, event() is done when `reached`, an event of the same device, is done. Submits the work
+    /// that was held back for the promise. Does nothing if it was kept or abandoned before. Throws Error,
+    /// DeviceLost.
     virtual void keep(const Event& reached) = 0;
-    /// event() is done now.
+    /// From now on, event() is done. Submits like keep().
     virtual void abandon() noexcept = 0;
-    /// The calling thread keeps promises from now on: when memory runs out, its allocations do not wait for
-    /// work that is held back, because it may be held back for this thread's promises.
+    /// Declares that the calling thread keeps promises: when memory runs out, its allocations do not wait for
+    /// work that is held back, because that work may be waiting for this thread's promises.
     static void this_thread_keeps_promises() noexcept;
 };
 
 /// A small block that the host writes and kernels read: parameters, tables of shapes and pointers. Made by
-/// Stream::transient. Write it, and keep it until the operations that read it are queued; its memory stays
-/// unchanged until they have completed, and it needs no Access. Must not outlive its stream.
+/// Stream::transient. Write it, and keep it until the operations that read it are queued; its memory is not
+/// reused until they have completed. Launches declare no Access for it. Must not outlive its stream.
 struct [[nodiscard]] Transient {
     struct Chunk; ///< defined only in the library's sources
     struct Unpin {
@@ -119,10 +120,10 @@ class Stream {
                 std::span<const Access> accesses, double expected_seconds = 0) {
         launch(pipeline, groups, std::as_bytes(std::span(&parameters, 1)), accesses, expected_seconds);
     }
-    /// Prepares and queues a dispatch. parameters: the kernel's push-constant block. Throws Unsupported when
-    /// the device lacks a feature of the kernel, Error when the size of the parameters is wrong.
-    /// expected_seconds: the caller's estimate of how long it takes, 0 if unknown; limits what one submit
-    /// holds.
+    /// Requests the pipeline and queues a dispatch. parameters: the kernel's push-constant block. Throws
+    /// Unsupported when the device lacks a feature of the kernel, Error when the size of the parameters is
+    /// wrong. expected_seconds: the caller's estimate of how long it takes, 0 if unknown; limits what one
+    /// submit holds.
     virtual void launch(const kernels::Kernel& kernel, Groups groups, std::span<const std::byte> parameters,
                         std::span<const Access> accesses,
                         std::span<const kernels::ConstantValue> constants = {},
@@ -143,26 +144,26 @@ class Stream {
                std::span<const kernels::ConstantValue>(constants.list()), expected_seconds);
     }
 
-    /// A block for what kernels read in addition to their push constants; at most largest_transient bytes. It
-    /// is the stream's own memory and is reused: the driver is asked for more only while more work is in
-    /// flight than ever before. In the guard-page and poison test modes every block is its own allocation.
-    /// Pointers written into it must be raw_address()es. Throws Error, OutOfMemory.
+    /// A block for data that kernels read in addition to their push constants; at most largest_transient
+    /// bytes. It is the stream's own memory and is reused: the driver is asked for more only while more work
+    /// is in flight than ever before. In the guard-page and poison test modes every block is its own
+    /// allocation. Pointers written into it must be raw_address()es. Throws Error, OutOfMemory.
     virtual Transient transient(std::uint64_t bytes) = 0;
     static constexpr std::uint64_t largest_transient = 64 << 10;
 
     /// Device to device, or to and from mapped blocks; asynchronous. Ranges must not overlap.
     virtual void copy(DevicePointer to, DevicePointer from, std::uint64_t bytes) = 0;
-    /// From any host memory: copied to staging memory before the call returns.
+    /// From any host memory, which may be reused as soon as the call returns.
     virtual void upload(DevicePointer to, std::span<const std::byte> from) = 0;
     /// Waits for the stream's work and copies to the host.
     virtual void download(std::span<std::byte> to, DevicePointer from) = 0;
     /// bytes: a multiple of 4.
     virtual void fill(DevicePointer to, std::uint64_t bytes, std::uint32_t word) = 0;
 
-    /// A point after all work queued so far. With timing, seconds_since() works.
+    /// A point after all work queued so far. With timing, Event::seconds_since() can use it.
     virtual Event record(bool timing = false) = 0;
-    /// Later work of this stream starts after the event; for one of another device, the calling thread waits.
-    /// Does not wait for a promise of this device to be kept.
+    /// Later work of this stream starts after the event. The calling thread waits only for events of other
+    /// devices; it does not wait until a promise of this device is kept.
     virtual void wait(const Event& event) = 0;
     /// Submits what has been recorded, except what is held back for a promise.
     virtual void flush() = 0;
@@ -207,14 +208,14 @@ class Profiler {
         std::uint64_t bytes = 0;       ///< copied or filled; for a launch: of the ranges that it declared
         std::uint64_t correlation = 0; ///< Stream::set_correlation
         /// True: the driver compared the device's clock with the host's (VK_EXT_calibrated_timestamps).
-        /// False: a submit that was waited for did, and all times may be off by the same fraction of a
-        /// millisecond.
+        /// False: the profiler estimated the offset with a submit that it waited for, and all times may be
+        /// off by the same fraction of a millisecond.
         bool calibrated = false;
     };
     virtual ~Profiler() = default;
     virtual void enable(bool on) = 0;
     virtual bool enabled() const = 0;
-    /// For completed work, the slowest kernel first.
+    /// The sums for completed work, slowest kernel first.
     virtual std::vector<Row> rows() = 0;
     virtual void reset() = 0;
 
@@ -222,7 +223,7 @@ class Profiler {
     /// queue. Throws Unsupported when the compute queue has no timestamps.
     virtual void enable_records(bool on) = 0;
     /// Returns and clears the records of completed work, ordered by begin. At most 1,000,000 are kept; `lost`
-    /// is how many more there were.
+    /// receives the number of records that were dropped.
     virtual std::vector<Record> take_records(std::uint64_t* lost = nullptr) = 0;
 };
 

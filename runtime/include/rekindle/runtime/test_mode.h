@@ -18,7 +18,7 @@ struct TestMode {
     /// VK_EXT_external_memory_host: CPU drivers only). Ranges that a launch only reads are mapped read-only
     /// during the launch.
     bool guard_pages = false;
-    /// REKINDLE_RANDOM_ORDER=seed: operations between two barriers are executed in random order.
+    /// REKINDLE_RANDOM_ORDER=seed: operations between two barriers are recorded in random order.
     std::optional<std::uint64_t> random_order;
     /// REKINDLE_VALIDATION=1: VK_LAYER_KHRONOS_validation; its messages are errors in the log.
     bool validation = false;

@@ -1,5 +1,5 @@
 #pragma once
-/// Chooses among ways to compute the same thing by measurement, and stores the choice.
+/// Measures several ways to compute the same result, chooses the fastest, and stores the choice.
 
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>
@@ -30,19 +30,19 @@ struct Choice {
 };
 
 /// The fastest candidate whose result is right. The first one is the default: another replaces it only if it
-/// is at least 3 % faster, so that noise changes nothing. `seconds` measures one candidate; every candidate
-/// is measured three times, in turn, and its least time counts. candidates: at least one.
+/// is at least 3 % faster, so that noise does not change the choice. `seconds` measures one candidate; every
+/// candidate is measured three times, in turn, and its shortest time counts. candidates: at least one.
 Choice fastest(std::span<const Candidate> candidates, const std::function<double(const Candidate&)>& seconds);
 
-/// Seconds on the device for one call of `queue`, which queues work on `stream`: the mean of as many calls as
-/// take `at_least` seconds together.
+/// Seconds on the device for one call of `queue`, which queues work on `stream`: the mean over as many calls
+/// as take `at_least` seconds together, at most 1,000.
 double device_seconds(Stream& stream, const std::function<void()>& queue, double at_least = 1e-3);
 
 /// The names of the chosen candidates, by a key that identifies the computation, in one file per device and
 /// driver build. Thread-safe. Several processes may share the file: the last one that writes wins.
 class TuningStore {
   public:
-    /// In `folder`/tuning. Reads the file. An empty folder: nothing is stored.
+    /// Reads the file, which lies in `folder`/tuning. If `folder` is empty, nothing is stored.
     TuningStore(const DeviceInfo& device, const std::filesystem::path& folder);
     /// Why the stored choices are not used, or could not be written; empty if nothing is wrong.
     std::string problem() const;
