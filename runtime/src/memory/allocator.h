@@ -129,7 +129,6 @@ class CachingAllocator final : public DeviceAllocator {
     std::uint64_t place_size(std::uint64_t bytes, const BlockRules& rules) const;
 
     // These lock the mutex or are called with it locked (…_locked).
-    BlockArena::Block* take_cached_locked(Pool& pool, std::uint32_t bin, std::uint64_t size);
     bool take_at_once(Buffer::Block& block, const std::shared_ptr<StreamTimeline>& stream,
                       std::uint64_t size);
     BlockArena::Block* take_cached(Pool& pool, const std::shared_ptr<StreamTimeline>& stream,

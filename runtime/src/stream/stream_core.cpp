@@ -79,7 +79,7 @@ StreamCore::~StreamCore() {
     device_->vk().vkDestroySemaphore(device_->handle(), gate_, nullptr);
 }
 
-std::unique_lock<std::mutex> StreamCore::hold() {
+std::unique_lock<std::mutex> StreamCore::acquire() {
     std::unique_lock lock(mutex_);
     if (!vulkan_usable()) {
         lock.unlock();
@@ -88,8 +88,8 @@ std::unique_lock<std::mutex> StreamCore::hold() {
     return lock;
 }
 
-std::unique_lock<std::mutex> StreamCore::hold_with_room() {
-    std::unique_lock lock = hold();
+std::unique_lock<std::mutex> StreamCore::acquire_with_room() {
+    std::unique_lock lock = acquire();
     while (in_flight_.size() >= options_.submits_in_flight && !open_) {
         gather_completed();
         if (in_flight_.size() < options_.submits_in_flight)
@@ -97,7 +97,7 @@ std::unique_lock<std::mutex> StreamCore::hold_with_room() {
         const std::uint64_t value = in_flight_[in_flight_.size() - options_.submits_in_flight]->value();
         lock.unlock(); // so that other threads can submit what this stream holds back
         await(value);
-        lock = hold();
+        lock = acquire();
     }
     return lock;
 }
@@ -123,7 +123,7 @@ PreparedKernel& StreamCore::prepare(const Pipeline& pipeline) {
 
 void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
                      std::span<const Access> accesses, double expected_seconds) {
-    const auto lock = hold_with_room();
+    const auto lock = acquire_with_room();
     PreparedKernel& kernel = prepared(pipeline);
     if (groups.x == 0 || groups.y == 0 || groups.z == 0)
         return;
@@ -135,7 +135,7 @@ void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const st
 void StreamCore::put(const Operation& operation, std::span<const Access> accesses) {
     LaunchTime::Sample sample;
     sample.seconds = Batch::seconds_of(operation);
-    const auto lock = hold_with_room();
+    const auto lock = acquire_with_room();
     place_poison_fills();
     place(operation, accesses, sample);
 }
@@ -162,7 +162,7 @@ void StreamCore::place(const Operation& operation, std::span<const Access> acces
          open_->seconds() + sample.seconds > options_.seconds_per_submit))
         next_submit();
     if (options_.barriers && hazards_.needs_barrier(accesses))
-        separate();
+        place_barrier();
     Batch& batch = open();
     hazards_.add(accesses);
     record_or_hold(operation, accesses, tag_of(operation, accesses));
@@ -228,7 +228,7 @@ void StreamCore::place_poison_fills() {
     for (const PoisonFill& f : fills)
         accesses.push_back(f.access);
     if (hazards_.needs_barrier(accesses))
-        separate();
+        place_barrier();
     const Batch& batch = open();
     hazards_.add(accesses);
     for (const PoisonFill& f : fills)
@@ -319,7 +319,7 @@ void StreamCore::set_aside() {
     group_.clear();
 }
 
-void StreamCore::separate() {
+void StreamCore::place_barrier() {
     if (collecting_) {
         emit_group(open(), group_);
         if (device_->test_mode().guard_pages && open_ && !open_->empty()) {
@@ -340,7 +340,7 @@ void StreamCore::separate() {
 
 std::shared_ptr<Event::State> StreamCore::record(bool timing) {
     device_->throw_if_lost();
-    const auto lock = hold();
+    const auto lock = acquire();
     if (timing && device_->compute_queue().timestamp_bits == 0)
         throw Unsupported(device_->info().name + " has no timestamps on its compute queue");
     if (timing) {
@@ -358,7 +358,7 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
 
 void StreamCore::wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value) {
     device_->throw_if_lost();
-    const auto lock = hold();
+    const auto lock = acquire();
     // Operations queued before need not wait, so they are submitted first. So is an otherwise empty submit if
     // `other` has not been submitted: an event may already refer to that submit, and if it also waited for a
     // promise, the promise could depend on the event.
@@ -418,7 +418,7 @@ std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
 
 void StreamCore::flush() {
     device_->throw_if_lost();
-    const auto lock = hold();
+    const auto lock = acquire();
     submit();
 }
 
@@ -426,7 +426,7 @@ void StreamCore::flush_to(std::uint64_t value) {
     if (submitted() >= value)
         return;
     device_->throw_if_lost();
-    const auto lock = hold();
+    const auto lock = acquire();
     submit();
     // In poison mode, fills may have reserved a value for which nothing was recorded.
     while (submitted() + waiting_.size() < value) {
@@ -522,7 +522,7 @@ void StreamCore::await_submit(std::uint64_t value) {
     while (submitted() < value) {
         const std::uint64_t kept = device_->promises().kept();
         {
-            const auto lock = hold();
+            const auto lock = acquire();
             submit();
         }
         if (submitted() < value)

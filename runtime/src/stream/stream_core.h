@@ -113,9 +113,9 @@ class StreamCore final : public StreamTimeline,
     static constexpr std::size_t most_waiting = 512;
 
     /// Locks mutex_. Throws Error when the process is exiting, which may have started while this waited.
-    std::unique_lock<std::mutex> hold();
+    std::unique_lock<std::mutex> acquire();
     /// The same, after the device has completed enough for one more submit.
-    std::unique_lock<std::mutex> hold_with_room();
+    std::unique_lock<std::mutex> acquire_with_room();
 
     // All with mutex_ held.
     PreparedKernel& prepared(const Pipeline& pipeline);
@@ -144,7 +144,8 @@ class StreamCore final : public StreamTimeline,
     /// Submits if the device is idle and enough is recorded.
     void submit_for_idle_device();
     RecordTag tag_of(const Operation& operation, std::span<const Access> accesses) const;
-    void separate();
+    /// Records a barrier, or holds it back behind the operations that are held back.
+    void place_barrier();
     /// Submits everything, waiting for pipelines, except what is held back.
     void submit();
     /// Directs later fills to the next submit. Returns false if some have arrived for this one.

@@ -4,41 +4,41 @@ namespace rekindle::runtime {
 
 namespace {
 
-struct OfThread {
+struct ThreadValues {
     Synchronizations synchronizations;
     std::uint64_t correlation = 0;
     const char* operation = nullptr;
 };
 
-OfThread& of_thread() noexcept {
-    thread_local constinit OfThread values;
+ThreadValues& thread_values() noexcept {
+    thread_local constinit ThreadValues values;
     return values;
 }
 
 } // namespace
 
 Synchronizations& counted_synchronizations() noexcept {
-    return of_thread().synchronizations;
+    return thread_values().synchronizations;
 }
 
 Synchronizations thread_synchronizations() noexcept {
-    return of_thread().synchronizations;
+    return thread_values().synchronizations;
 }
 
 std::uint64_t thread_correlation() noexcept {
-    return of_thread().correlation;
+    return thread_values().correlation;
 }
 
 const char* thread_operation() noexcept {
-    return of_thread().operation;
+    return thread_values().operation;
 }
 
 void Stream::set_operation(const char* name) noexcept {
-    of_thread().operation = name;
+    thread_values().operation = name;
 }
 
 void Stream::set_correlation(std::uint64_t correlation) noexcept {
-    of_thread().correlation = correlation;
+    thread_values().correlation = correlation;
 }
 
 } // namespace rekindle::runtime
