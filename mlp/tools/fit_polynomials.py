@@ -2,7 +2,7 @@
 """Prints the coefficients for mlp/src/cpu/functions.h. Needs mpmath.
 
 Each polynomial is a weighted least-squares fit at Chebyshev nodes in 50 digits; the weight makes the error relative to
-the function that the polynomial approximates in the end. The printed error is that of the polynomial with float32
+the function that is computed from the polynomial. The printed error is that of the polynomial with float32
 coefficients.
 """
 import struct

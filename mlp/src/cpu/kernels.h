@@ -21,8 +21,7 @@ inline constexpr std::size_t max_outputs = 2;
 /// In the same order as mlp::Activation.
 enum class Function : std::uint8_t { identity, silu, relu, gelu, tanh };
 
-/// The operation on a gradient when it is written, to turn it into the gradient before the producer's
-/// activation.
+/// The operation that turns a gradient, as it is written, into the gradient before the producer's activation.
 enum class GradientEpilogue : std::uint8_t { plain, relu, derivative };
 
 struct Dropout {
@@ -104,7 +103,7 @@ struct TrainingBlock {
     float* gradients;
     bool accumulate;         ///< add to the gradients instead of replacing them
     float gradient_scale;    ///< 1 / (rows of the batch * accumulated batches)
-    std::uint32_t first_row; ///< of the block within its batch
+    std::uint32_t first_row; ///< position of the block's first row in its batch
     std::uint64_t batch;     ///< number of the batch since the start of training
     std::uint64_t seed;
 };
@@ -126,8 +125,8 @@ struct KernelTable {
                           float* outputs);
     /// Forward in evaluation mode, and the loss in double.
     double (*evaluate_block)(const Network&, const Rows&, const float* parameters, float* workspace);
-    /// out[i] = sources[0][i] + sources[1][i] + … for i in [begin, end); returns the sum of out². Multiples
-    /// of 16.
+    /// out[i] = sources[0][i] + sources[1][i] + … for i in [begin, end); returns the sum of out². begin and
+    /// end are multiples of 16.
     double (*reduce)(float* out, const float* const* sources, std::size_t count, std::size_t begin,
                      std::size_t end);
     void (*adamw)(const AdamWStep&, float* parameters, const float* gradients, float* first, float* second,

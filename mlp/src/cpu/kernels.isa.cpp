@@ -220,8 +220,7 @@ void apply(const float* x, float* y, std::size_t count) {
 }
 
 float multiply_add_chains(std::size_t iterations) {
-    // As many chains as the instruction set keeps in registers: 28 registers' worth would spill with 16
-    // registers.
+    // One register per chain: more chains would spill where there are only 16 registers.
     constexpr std::size_t chains = 14;
     Native sums[chains];
     REKINDLE_UNROLL

@@ -144,7 +144,7 @@ REKINDLE_INLINE void sum_columns(const float* values, std::size_t rows, std::siz
     }
 }
 
-/// Transposes a 16 × 16 block of which the first `rows` rows exist; the rest counts as zero.
+/// Transposes a 16 × 16 block. Only its first `rows` rows exist; the others count as zero.
 REKINDLE_INLINE void transpose_block(const float* from, std::size_t from_stride, std::size_t rows, float* to,
                                      std::size_t to_stride) {
     REKINDLE_UNROLL

@@ -31,8 +31,8 @@ SgdStep sgd_step(const TrainingSpec& spec, const Progress& progress, double clip
 
 namespace {
 
-/// power * beta, or 0 once 1 - power * beta rounds to 1. Otherwise the power would be subnormal for thousands
-/// of steps, and products with subnormals cost a CPU a hundred cycles.
+/// power * beta, or 0 below 1e-200, where 1 - power * beta rounds to 1 anyway. Without this, the power would
+/// be subnormal for thousands of steps, and each product with a subnormal takes a CPU about a hundred cycles.
 double next_power(double power, double beta) {
     constexpr double negligible = 1e-200;
     const double next = power * beta;

@@ -14,7 +14,7 @@ using namespace cpu;
 
 namespace {
 
-/// Floats whose squares are summed in float32 before they are added to a double.
+/// Number of floats whose squares are summed in float32 before the sum is added to a double.
 constexpr std::size_t reduction_chunk = 4096;
 
 std::size_t blocks_of(std::size_t rows) {

@@ -18,9 +18,9 @@ DeviceLimits limits_of(const runtime::Device& device);
 TrainingSpec shared_training(std::span<const TrainingSpec> members);
 
 /// automatic: latency for fewer members than twice the device's compute units, otherwise throughput. If the
-/// driver does not report its units: 64 for a discrete or virtual device, 12 for an integrated one, 8 for a
-/// CPU. Never measured: the two arrangements sum in different orders, and the same run must give the same
-/// bits.
+/// driver does not report their number, it is taken as 64 for a discrete or virtual device, 8 for a CPU and
+/// 12 for others. Chosen without measuring: the two arrangements sum in different orders, and the same run
+/// must give the same bits.
 GpuShape chosen_shape(GpuShape requested, const runtime::DeviceInfo& device, std::size_t members);
 
 } // namespace rekindle::mlp::gpu

@@ -16,8 +16,8 @@
 
 namespace rekindle::mlp::gpu {
 
-/// Always one workgroup per network and 256 rows, so that a member's sum does not depend on the other work.
-/// Refers to the device, the stream and the arrays. Waits for each launch. Not thread-safe.
+/// Each workgroup evaluates 256 rows of one network, so that a member's sum does not depend on what else is
+/// evaluated. Refers to the device, the stream and the arrays. Waits for each launch. Not thread-safe.
 class EvaluationLaunches {
   public:
     /// plan: for batches of `planned_rows`. outputs: of the network.
@@ -48,8 +48,8 @@ class EvaluationLaunches {
     GpuPlan plan_;
     std::size_t members_, outputs_;
     const kernels::Kernel& kernel_;
-    LaunchBudget budget_;     ///< in chunks of networks
-    runtime::Buffer records_; ///< one MemberRecord per member; the kernel reads the number of the loss
+    LaunchBudget budget_;     ///< counted in chunks of one network's rows
+    runtime::Buffer records_; ///< one MemberRecord per member; the kernel reads only huber_delta
 };
 
 } // namespace rekindle::mlp::gpu

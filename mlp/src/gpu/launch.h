@@ -22,7 +22,7 @@ inline const kernels::Kernel& kernel_named(std::string_view name) {
     throw internal_error("there is no kernel " + std::string(name));
 }
 
-/// That many workgroups, in rows of at most 65,535 (the kernels know this layout).
+/// `count` workgroups in rows of at most 65,535, the layout that the kernels expect.
 inline runtime::Groups groups_of(std::size_t count) {
     const std::size_t x = std::min<std::size_t>(count, 65535);
     return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(kernels::ceil_div(count, x))};

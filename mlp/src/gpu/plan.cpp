@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::uint32_t widest = 512;
 constexpr std::uint32_t most_rows = 64; ///< per block
-/// Registers per thread that leave room for loads ahead of their use.
+/// Loads are issued ahead of their use if at most this many registers per thread hold gradients and moments.
 constexpr std::uint32_t most_kept_with_loads = 80;
-/// The most stages of the kernels that compile fast.
+/// The maximum number of stages of the kernels that compile fast.
 constexpr std::size_t shallow_stages = kernels::PopulationConstants{}.stage.size();
 static_assert(most_stages == kernels::PopulationDeepConstants{}.stage.size());
 /// kernels/population/ownership.slang: slots
@@ -57,7 +57,7 @@ std::string refusal_of(const Network& network, const TrainingSpec& training) {
     return {};
 }
 
-/// Computes the numbers of one candidate.
+/// Computes the plan of one candidate.
 class Planner {
   public:
     Planner(const Network& network, const Layout& layout, const TrainingSpec& training,
@@ -97,7 +97,7 @@ class Planner {
             loads_ahead_ = threads_ < 512;
             return true;
         }
-        // GCN also has too few scalar registers for steps of many stages with gradients in registers.
+        // GCN has too few scalar registers to train many stages with gradients in registers.
         if (network_.stages.size() > shallow_stages)
             return false;
         const std::uint32_t tiles = slots_used(),
@@ -107,7 +107,8 @@ class Planner {
         const OptimizerSpec& o = training_.optimizer;
         const std::uint32_t moments = o.kind == OptimizerSpec::Kind::adamw ? 2 : o.momentum > 0 ? 1 : 0;
         const std::uint32_t kept = (16 * tiles + 4 * vectors) * (moments_in_registers() ? 1 + moments : 1);
-        // A workgroup of 512 has 128 registers per thread on the smallest register files, a smaller one 256.
+        // On the smallest register files, a workgroup of 512 threads has 128 registers per thread; a smaller
+        // one has 256.
         const std::uint32_t for_kept = threads_ == 512 ? 48 : 168;
         loads_ahead_ = threads_ < 512 && kept <= most_kept_with_loads;
         return kept <= for_kept;
@@ -160,7 +161,7 @@ class Planner {
         }
     }
 
-    /// C: PopulationConstants or PopulationDeepConstants, which are also those of the evaluation.
+    /// C: PopulationConstants or PopulationDeepConstants; training and evaluation use the same ones.
     template <class C>
     std::vector<kernels::ConstantValue> constants() const {
         C constants = network_constants<C>();
@@ -306,7 +307,7 @@ std::vector<Variant> preferences(const Network& network, GpuShape shape) {
     for (const Stage& s : network.stages)
         tiles += s.tiles();
     std::vector<std::uint32_t> threads;
-    // 32 threads of a network with many stages do not fit the scalar registers of the oldest GPUs.
+    // With many stages, the kernels of 32 threads need more scalar registers than the oldest GPUs have.
     if (tiles <= 96 && network.stages.size() <= 3)
         threads = {32, 64, 128, 256, 512};
     else if (tiles <= 96)
@@ -345,7 +346,8 @@ GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& train
     if (!refused.refusal.empty())
         return refused;
     Planner planner(network, layout, training, batch_size, limits);
-    // Blocks of few rows load every weight for little work, so keeping the weights in memory is better.
+    // Accepts blocks of fewer than 8 rows only if no variant has larger ones: they load every weight for
+    // little work, so larger blocks with the weights in memory are faster.
     for (const std::size_t least_rows : {std::min<std::size_t>(batch_size, 8), std::size_t{1}})
         for (const Variant& variant : preferences(network, shape))
             if (auto plan = planner.plan(variant); plan && plan->block_rows >= least_rows)

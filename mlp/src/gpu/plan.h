@@ -1,6 +1,7 @@
 #pragma once
-/// How a population of one model, one training and one batch size runs on the GPU: which kernel, with which
-/// specialization constants, and how much memory. Independent of any device; the caller passes its limits.
+/// How a population of one model, one training specification and one batch size runs on the GPU: which
+/// kernel, with which specialization constants, and how much memory. Independent of any device; the caller
+/// passes its limits.
 ///
 /// How training is launched (kernels/population/population.slang; the push constants are its
 /// PopulationParameters):
@@ -9,7 +10,8 @@
 /// launches of one train() follow each other with increasing first_batch, and records and results are kept
 /// between them;
 /// - finish = 1 in the last launch of finish_accumulation(), with batches = 0: an incomplete accumulation is
-/// applied with the schedule's next row (records: rows may be 0, pending_batches says how many);
+/// applied with the schedule's next row (in the records, rows may be 0, and pending_batches counts the
+/// accumulated batches);
 /// - gradients(): batches = 1, accumulation_steps = 0xFFFFFFFF, pending_batches = 0, batch_scale =
 /// last_batch_scale = float(1 / rows), `pending` and `results` are scratch: the gradient is left in
 /// `pending`, nothing else changes.
@@ -73,7 +75,7 @@ static_assert(sizeof(StepRecord) == 16);
 /// Read and written by every launch; the host zeroes it before train() begins. A member that has stopped does
 /// nothing in later launches.
 struct ResultRecord {
-    float loss_high = 0, loss_low = 0; ///< the sum of the losses is their sum
+    float loss_high = 0, loss_low = 0; ///< their sum is the sum of the losses
     std::uint32_t rows = 0, steps = 0;
     float last_gradient_norm = 0;
     std::uint32_t stopped =
@@ -83,8 +85,8 @@ struct ResultRecord {
 };
 static_assert(sizeof(ResultRecord) == 32);
 
-/// Sums of losses (pairs of floats) per member at PopulationParameters::losses, one per row of a block; the
-/// host zeroes them as well.
+/// Number of loss sums (pairs of floats) per member at PopulationParameters::losses, one per row of a block;
+/// the host zeroes these, too.
 inline constexpr std::size_t loss_sums = 64;
 
 /// Evaluation: one workgroup per member and chunk of rows; an array [member][chunk] lies at
@@ -116,7 +118,7 @@ struct GpuPlan {
     double work_per_step = 0;
 };
 
-/// The places of a member's data while its workgroup trains.
+/// Where a member's data is kept while its workgroup trains.
 enum class Storage {
     resident, ///< weights in shared memory, gradients and moments in registers
     shared,   ///< weights in shared memory, gradients in registers, moments in memory
@@ -131,13 +133,13 @@ struct Variant {
     std::uint32_t most_rows = 64; ///< per block
 };
 
-/// Empty if it does not fit the device, the registers or the kernels.
+/// The plan for one variant; empty if it does not fit the device, the registers or the kernels.
 std::optional<GpuPlan> plan_variant(const ModelDescription& model, const TrainingSpec& training,
                                     std::size_t batch_size, const DeviceLimits& limits,
                                     const Variant& variant);
 
-/// `training`: of any member (only what all members share matters). Throws nothing but bad_alloc.
-/// Precondition: model and training pass validate() and cpu::Plan accepts them.
+/// `training`: any member's, because only settings that all members share matter. Throws nothing but
+/// bad_alloc. Precondition: model and training pass validate() and cpu::Plan accepts them.
 GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& training, std::size_t batch_size,
                         const DeviceLimits& limits, GpuShape shape);
 

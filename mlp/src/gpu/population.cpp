@@ -49,7 +49,7 @@ class BetaPowers {
 
   private:
     std::array<double, 4> key_{};
-    std::size_t steps_ = static_cast<std::size_t>(-1); ///< not of any member yet
+    std::size_t steps_ = static_cast<std::size_t>(-1); ///< no member has been advanced yet
     cpu::Progress after_;
 };
 
@@ -263,7 +263,7 @@ class GpuPopulation final : public Population {
     std::vector<TrainingSpec> members_;
     GpuShape shape_;
     cpu::Plan plan_;
-    std::shared_ptr<runtime::Stream> stream_; ///< GpuSamples recognize it
+    std::shared_ptr<runtime::Stream> stream_; ///< shared, so that GpuSamples can recognize it
     mutable MemberArrays arrays_;             ///< a launch may need scratch arrays
     std::vector<cpu::Progress> progress_;
     mutable std::map<std::size_t, std::unique_ptr<TrainingLaunches>> launches_; ///< by batch size

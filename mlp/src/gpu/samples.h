@@ -19,7 +19,8 @@ class GpuSamples final : public SampleSet {
                const Samples& samples, std::size_t width);
 
     std::size_t count() const override { return count_; }
-    /// Whether they were copied on this stream; false for any other stream, even after theirs was destroyed.
+    /// Whether the rows were copied on this stream; false for any other stream, even after their own was
+    /// destroyed.
     bool is_of(const std::shared_ptr<runtime::Stream>& stream) const { return stream_.lock() == stream; }
     const runtime::Buffer& inputs() const { return inputs_; }
     const runtime::Buffer& targets() const { return targets_; }

@@ -160,7 +160,8 @@ std::uint32_t arrange(std::vector<Block>& blocks) {
     return total;
 }
 
-/// Phases of a step: 0 the inputs arrive, 1 + s stage s forward, 1 + S the head, then the stages backward.
+/// Phases of a step with S stages: 0 loads the inputs, 1 + s runs stage s forward, 1 + S runs the head, and
+/// the later phases run the stages backward.
 class Placement {
   public:
     Placement(Network& network, std::uint32_t rows) : network_(network), rows_(rows) {
@@ -222,7 +223,7 @@ class Placement {
                                  ? add(matrix(s.width), s.keeps_derivative ? forward_phase(i) : written, last)
                                  : none);
         normalized_.push_back(none);
-        deviations_.push_back(none);
+        rstd_.push_back(none);
         if (s.core == Core::layer_norm) {
             // The normalized values replace the input if nothing else reads it later.
             Block& input = blocks_[values_[i]];
@@ -232,7 +233,7 @@ class Placement {
             } else {
                 normalized_.back() = add(matrix(s.width), forward_phase(i), backward_phase(i));
             }
-            deviations_.back() = add(rows_, forward_phase(i), backward_phase(i));
+            rstd_.back() = add(rows_, forward_phase(i), backward_phase(i));
         }
     }
 
@@ -244,7 +245,7 @@ class Placement {
             s.value_at = place(values_[i + 1]);
             s.gradient_at = place(gradients_[i]);
             s.input_gradient_at = i > 0 ? place(gradients_[i - 1]) : 0;
-            s.rstd_at = place(deviations_[i]);
+            s.rstd_at = place(rstd_[i]);
             s.extra_at = s.core == Core::residual_begin ? place(gradients_[s.partner])
                          : s.core == Core::residual_end ? place(values_[s.partner])
                                                         : place(normalized_[i]);
@@ -258,7 +259,7 @@ class Placement {
     Network& network_;
     std::uint32_t rows_;
     std::vector<Block> blocks_;
-    std::vector<std::size_t> values_, gradients_, normalized_, deviations_;
+    std::vector<std::size_t> values_, gradients_, normalized_, rstd_;
 };
 
 } // namespace

@@ -26,7 +26,7 @@ struct Stage {
     Activation function = Activation::identity;
     std::uint32_t inputs = 0, width = 0;
     bool input_gradient = false;   ///< an earlier stage has parameters
-    bool keeps_derivative = false; ///< of activation and dropout combined
+    bool keeps_derivative = false; ///< stores the derivative of activation and dropout combined
     Epilogue epilogue{};           ///< of the gradient that it writes for the stage before it
     double dropout_rate = 0;
     std::uint32_t dropout_layer = 0;

@@ -38,7 +38,7 @@ StepKey key_of(const TrainingSpec& spec, const cpu::Progress& progress) {
             bits(progress.plateau.factor)};
 }
 
-/// Collects the tables of steps, each only once.
+/// Collects the distinct tables of steps.
 class StepTables {
   public:
     /// Adds the next member, which does `steps` steps.
@@ -87,7 +87,7 @@ class StepTables {
     std::vector<std::size_t> of_member_; ///< the table of each member
 };
 
-/// Collects the orders; memory that they share, even in part, is on the device only once.
+/// Collects the orders; memory that they share, even in part, is copied to the device only once.
 class OrderTable {
   public:
     void add(std::span<const std::uint32_t> order) {

@@ -47,8 +47,8 @@ struct TrainingLaunches::Call {
 
 namespace {
 
-/// Copies and finds the largest row in one pass: there may be millions, and the host does it before every
-/// call.
+/// Copies the rows and finds the largest in one pass, because the host does this before every call, for up to
+/// millions of rows.
 std::uint32_t copy_rows(std::span<const std::uint32_t> from, std::span<std::uint32_t> to) {
     std::uint32_t largest = 0;
     for (std::size_t i = 0; i < from.size(); ++i) {

@@ -7,7 +7,7 @@ namespace rekindle::mlp::population {
 
 namespace {
 
-/// The first field in which these two members differ although a population's members must not, or null.
+/// The first field in which these two members differ but all members of a population must agree, or null.
 const char* different_field(const TrainingSpec& a, const TrainingSpec& b) {
     if (a.loss.kind != b.loss.kind)
         return "loss.kind";

@@ -28,15 +28,15 @@ void check_member(std::size_t member, std::size_t members);
 void check_losses(std::span<const double> losses, std::size_t members);
 /// Throws Error (internal) when the rows are shorter than the network's inputs.
 void check_samples(const Samples& samples, const ModelDescription& model);
-/// 0 if there are none.
+/// The largest row; 0 if there are none.
 std::uint32_t largest_of(std::span<const std::uint32_t> rows);
 /// Throws Error (internal) when row `largest` is not below `count`.
 void check_row(std::uint32_t largest, std::size_t count);
-/// The same for all rows.
+/// The same check for all rows.
 void check_rows(std::span<const std::uint32_t> rows, std::size_t count);
 
-/// The samples as those that this kind of population prepares. Throws Error (internal) for those of another
-/// one.
+/// The samples as the type that this kind of population prepares. Throws Error (internal) if another kind
+/// prepared them.
 template <class Set>
 const Set& samples_as(const SampleSet& samples) {
     if (const auto* set = dynamic_cast<const Set*>(&samples))

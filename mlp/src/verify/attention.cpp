@@ -97,13 +97,13 @@ std::vector<AttentionCase> attention_cases(ElementType type, bool on_units, bool
     cases.push_back({type, on_units, 1, 2, 150, 150, 64, 64, true, false, 0});
     cases.push_back({type, on_units, 1, 2, 150, 131, 64, 56, false, true, 0});
     cases.push_back({type, on_units, 1, 1, 1, 1, 1, 1, false, false, 0});
-    if (!on_units) // not all shapes of units have kernels for such heads
+    if (!on_units) // some shapes of matrix units have no kernels for heads this wide
         cases.push_back({type, on_units, 1, 2, 40, 100, 128, 104, true, false, 0});
     return cases;
 }
 
 void check_attention(const std::shared_ptr<runtime::Device>& device, const AddRow& add) {
-    constexpr std::uint32_t widest = 64; // of the cases on units
+    constexpr std::uint32_t widest = 64; // columns of the widest case on matrix units
     if (!has_attention(*device)) {
         add(stated("attention", "float32, float16 and bfloat16", VerifyRow::Outcome::not_run,
                    "the device has no 16-bit or no 8-bit memory access"));

@@ -22,7 +22,7 @@ struct AttentionCase {
     std::uint32_t width = 1, value_width = 1;
     bool causal = false; ///< query i sees the keys up to i
     bool has_bias = false;
-    std::uint32_t padding = 0; ///< numbers between the rows of operands
+    std::uint32_t padding = 0; ///< unused numbers after each row of an operand
 
     float scale() const;
     double multiplications() const; ///< multiply-adds of one product of all queries with all keys
@@ -33,7 +33,7 @@ struct Operand {
     std::uint32_t heads = 0, rows = 0, width = 0, pitch = 0; ///< pitch: numbers from one head to the next
     std::vector<float> values;
 
-    /// Numbers from one batch, head and row to the next.
+    /// The distances, in numbers, from one batch, head and row to the next.
     std::array<std::uint64_t, 3> strides() const;
     const float* row(std::uint32_t batch, std::uint32_t head, std::uint32_t row) const;
 };

@@ -15,8 +15,9 @@ namespace {
 /// The words of a block that come before and after the strides (kernels/attention/operands.slang).
 constexpr std::size_t addresses = 13, zeros = 2;
 
-/// kernels/attention/tiles.slang: a workgroup's own rows for each row of a thread; the other rows of a tile;
-/// quads of a row of a slice with one as padding; columns of a result for each quad of a thread.
+/// As in kernels/attention/tiles.slang: a workgroup's rows per row of a thread; the columns of a tile, which
+/// are rows of the other operand; the quads in a row of a slice, one of them padding; the columns of a result
+/// per quad of a thread.
 constexpr std::uint32_t row_groups = 8, tile_columns = 64, slice_row = 9, quad_columns = 64;
 
 } // namespace

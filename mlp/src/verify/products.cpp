@@ -78,7 +78,7 @@ void check_tile(runtime::Device& device, ElementType type, const products::Tile&
     add(std::move(row));
 }
 
-/// What a matrix has in memory.
+/// The access of a product to a matrix's memory.
 runtime::Access access(const DeviceNumbers& numbers, bool writes) {
     return writes ? runtime::writes(numbers.buffer()) : runtime::reads(numbers.buffer());
 }
@@ -110,17 +110,17 @@ HostNumbers product_on(runtime::Device& device, const ProductCase& product) {
 double product_error(const ProductCase& product, const HostNumbers& c) {
     const Factor a = factor_a(product), b = factor_b(product);
     const std::uint32_t stride = product.n + product.padding;
-    // The sum is rounded to a result of 16 bits. All numbers are multiples of 2^-18, which float16 represents
-    // down to zero.
+    // The sum is rounded to a result of 16 bits. All sums are multiples of 2^-18, so that even subnormal ones
+    // are exact in float16.
     const double result_unit =
         result_type(product) == ElementType::float32 ? 0 : rounding_unit(result_type(product));
     Worst worst;
     for (std::size_t row = 0; row < product.m; ++row) {
         for (std::size_t column = 0; column < product.n; ++column) {
             const Reference expected = reference(a, b, row, column);
-            const double of_sum = product.k * sum_unit(product.tile.on_units) * expected.magnitude;
+            const double sum_error = product.k * sum_unit(product.tile.on_units) * expected.magnitude;
             worst.compare(c, row * stride + column, expected.sum,
-                          of_sum + result_unit * (std::abs(expected.sum) + of_sum));
+                          sum_error + result_unit * (std::abs(expected.sum) + sum_error));
         }
         for (std::size_t gap = product.n; gap < stride; ++gap)
             worst.must_be_unwritten(c, row * stride + gap);

@@ -12,12 +12,12 @@
 namespace rekindle::mlp::verify {
 
 struct ProductCase {
-    ElementType type = ElementType::float32; ///< of A and B, and of C except on matrix units: float32
+    ElementType type = ElementType::float32; ///< of A, B and C; on matrix units, C is float32
     products::Tile tile;
     std::uint32_t m = 0, n = 0, k = 0;
     std::uint32_t padding = 0; ///< elements between the end of a row and the next row, in all three matrices
     std::uint32_t offset = 0;  ///< elements between the start of the memory and the first row
-    std::uint32_t parts = 1;   ///< into which k is split, if it is long enough
+    std::uint32_t parts = 1;   ///< number of parts that k is split into, if it is long enough
 
     products::Plan plan() const;
 };

@@ -38,7 +38,7 @@ double seconds_of(runtime::Stream& stream, const std::function<void()>& work) {
 /// Random numbers with magnitudes between 1/8 and 1/4 and both signs: products of constants or zeros can be
 /// faster than real ones.
 void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, ElementType type) {
-    // Signs and fractions; exponents.
+    // random_bits selects signs and fractions; fixed_bits sets the exponents.
     const auto [random_bits, fixed_bits] = type == ElementType::float32 ? std::pair{0x807fffffu, 0x3e000000u}
                                            : type == ElementType::float16
                                                ? std::pair{0x83ff83ffu, 0x30003000u}
@@ -55,7 +55,7 @@ void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, El
     }
 }
 
-/// Rate of `work` per second, measured for about `seconds`; one call takes about `once` seconds.
+/// Calls of `work` per second, measured for about `seconds`; one call takes about `once` seconds.
 double rate_of(runtime::Stream& stream, double seconds, double once, const std::function<void()>& work) {
     const int repeats = std::max(1, static_cast<int>(seconds / once));
     return repeats / seconds_of(stream, [&] {
@@ -119,7 +119,8 @@ void measure_attention(const std::shared_ptr<runtime::Device>& device, ElementTy
                             .on_units = unit_attention(*device, type, 64).has_value(),
                             .batch = 1,
                             .heads = 12,
-                            .queries = is_cpu ? 8u : 128u, // few rows use the pipelines of the checks
+                            .queries = is_cpu ? 8u : 128u, // with so few rows, the pipelines of the checks
+                                                           // are reused
                             .keys = is_cpu ? 8u : 128u,
                             .width = 64,
                             .value_width = 64};

@@ -1,5 +1,5 @@
 #pragma once
-/// Many networks of one description, trained together: every seed, fold or setting. A single network is a
+/// Many networks of one description, trained together: one per seed, fold or setting. A single network is a
 /// population of one. The contract is the same on the CPU (one Engine per member) and on a GPU (one workgroup
 /// per member).
 
@@ -54,8 +54,8 @@ class Population {
     virtual std::vector<NamedTensor> evaluation_parameters(std::size_t member) const = 0;
     virtual std::vector<NamedTensor> optimizer_tensors(std::size_t member, std::string_view moment) const = 0;
 
-    /// Keeps rows for later calls: it copies them, or on the CPU refers to those that have an owner, which
-    /// must not change while the set exists.
+    /// Keeps rows for later calls: copies them or, on the CPU, refers to them if they have an owner. Rows
+    /// that it refers to must not change while the set exists.
     virtual std::unique_ptr<SampleSet> prepare(const Samples& samples) = 0;
 
     /// Like Engine::train, for every member; one result per member. Members with an empty order do nothing.
@@ -105,8 +105,8 @@ std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<T
 /// results differ by rounding.
 enum class GpuShape {
     /// latency for fewer members than twice the device's compute units, otherwise throughput. If the driver
-    /// does not report its units: 64 for a discrete or virtual device, 12 for an integrated one, 8 for a CPU.
-    /// Never measured, so that the same run gives the same bits.
+    /// does not report their number, it is taken as 64 for a discrete or virtual device, 8 for a CPU and 12
+    /// for others. Chosen without measuring, so that the same run gives the same bits.
     automatic,
     latency,    ///< many threads per network
     throughput, ///< few threads per network, many networks per compute unit
@@ -121,8 +121,8 @@ std::unique_ptr<Population> gpu_population(std::shared_ptr<runtime::Device> devi
 std::string gpu_refusal(const runtime::Device& device, const ModelDescription& model,
                         std::span<const TrainingSpec> members);
 
-/// Members distributed over several populations by share: part i gets consecutive members. Owns the parts;
-/// each trains in its own thread.
+/// One population whose members are those of its parts, in order. Owns the parts; each trains in its own
+/// thread.
 struct PopulationPart {
     std::size_t members;
     std::unique_ptr<Population> population; ///< with exactly these members

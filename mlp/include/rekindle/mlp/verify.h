@@ -40,18 +40,20 @@ struct VerifyOptions {
 
 /// All rows, in a fixed order. A part that throws (out of memory, a refused kernel) becomes a failed row with
 /// the message; if the device is lost, the remaining parts are skipped. Bounds:
-/// * a self-test row passes or fails.
-/// * matrix products: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|) (the standard bound for a sum of k
-/// products in any order, N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5), for results of
-/// 16 bits plus half a unit in the last place. On matrix units, which may truncate, the bound of the sums is
-/// four times as large. The row's value is the largest fraction of the bound, so 1 is the limit.
+/// * self-test: none; a row passes or fails.
+/// * matrix products: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|), the standard bound for a sum of k
+///   products in any order (N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5); 16-bit
+///   results may differ by another half of a unit in the last place. On matrix units, which may truncate, the
+///   bound of the sums is four times as large. The row's value is the largest fraction of the bound, so 1 is
+///   the limit.
 /// * attention: the same bound, carried through the exponentials and quotients
-/// (mlp/src/verify/attention_reference.cpp).
-/// A CPU driver takes seconds to compile a kernel, so there fewer products are checked, and attention only in
-/// float32.
+///   (mlp/src/verify/attention_reference.cpp).
 /// * training: ‖g − ĝ‖ / ‖ĝ‖ ≤ 1e-5 over all parameters, where ĝ is the CPU engine's gradient for the same
-/// batch from the same state (20 steps, each starting from the CPU's state); losses of the steps within 1e-5;
-/// and after 20 steps without resetting to the CPU's state, losses within 1e-3.
+///   batch from the same state (20 steps, each starting from the CPU's state); the losses of these steps
+///   differ by at most 1e-5, relative to the CPU's, and those of 20 steps without a reset by at most 1e-3.
+///
+/// A CPU driver takes seconds to compile a kernel, so fewer products are checked on one, and attention only
+/// in float32.
 std::vector<VerifyRow> verify_device(const std::shared_ptr<runtime::Device>& device,
                                      const VerifyOptions& options = {});
 
