@@ -24,11 +24,11 @@ constexpr double budget = 1;             // seconds, without the time to compile
 constexpr double warm_up_seconds = 0.06; // an idle GPU is slow
 constexpr double worst_misfit = 0.7;     // estimates are off by about a factor of two
 
-/// Products whose workgroups all do the same: `rows_of_tiles` for each compute unit.
+/// A product whose workgroups all do the same work, with `groups_per_unit` workgroups for each compute unit.
 struct MeasuredProduct {
     ElementType type;
-    std::uint32_t tile_rows, tile_columns; ///< as near as the device's tiles come
-    std::int64_t rows_of_tiles, k;
+    std::uint32_t tile_rows, tile_columns; ///< not measured if the device has no such tile
+    std::int64_t groups_per_unit, k;
 };
 /// Some fill the compute units and some do not; some of the tiles are limited by multiplying and some by
 /// loading. The most important come first, because the time may not suffice for all.
@@ -41,8 +41,8 @@ constexpr std::array measured_products{MeasuredProduct{ElementType::float32, 128
                                        MeasuredProduct{ElementType::float32, 64, 64, 4, 1024},
                                        MeasuredProduct{ElementType::float32, 128, 128, 1, 1024}};
 
-/// Fills the buffer with numbers between 1/8 and 1/4, which are numbers in float16, too: products of zeros
-/// can be faster than others.
+/// Fills the buffer with random numbers, because products of zeros can be faster than others: magnitudes
+/// between 1/8 and 1/4 in float16, and small normal numbers in float32.
 void fill(runtime::Stream& stream, const runtime::Buffer& buffer) {
     std::mt19937 random(11);
     std::vector<std::uint32_t> words(std::min<std::uint64_t>(buffer.bytes(), 1 << 20) / 4);
@@ -90,8 +90,8 @@ class Calibration {
     const std::vector<Sample>& samples() const { return samples_; }
 
   private:
-    /// How many times faster than estimated the products on matrix units, or the others, are: the median.
-    double faster(bool on_units) const {
+    /// The median of estimated / measured time of the products on matrix units, or of the others.
+    double median_ratio(bool on_units) const {
         std::vector<double> ratios;
         for (const Sample& sample : samples_)
             if (sample.plan.tile.on_units == on_units)
@@ -103,15 +103,15 @@ class Calibration {
         return *middle;
     }
 
-    /// Scales the rates by the measured times. On an H100, the plans that follow from rates that were fitted
-    /// to these few times one by one were worse than those from the default rates.
+    /// Scales the rates by the measured times. Does not fit each rate on its own: on an H100, rates fitted to
+    /// these few times gave worse plans than the default rates.
     void scale() {
-        const double by = faster(false);
+        const double by = median_ratio(false);
         parameters_.float32_rate *= by;
         parameters_.cache_bandwidth *= by;
         parameters_.slice_latency /= by;
         parameters_.group_seconds /= by;
-        parameters_.unit_rate *= faster(true);
+        parameters_.unit_rate *= median_ratio(true);
     }
 
     /// Counts only the time that is measured, not the time to compile.
@@ -141,7 +141,7 @@ class Calibration {
                         .result_dtype = dtype_of(ElementType::float32),
                         .element_bytes = bytes_of(measured.type),
                         .alpha = std::bit_cast<std::uint32_t>(1.0f)};
-        const std::int64_t k = measured.k, m = found->rows * measured.rows_of_tiles;
+        const std::int64_t k = measured.k, m = found->rows * measured.groups_per_unit;
         // As many columns as there are compute units, if the memory suffices.
         const std::int64_t most =
             static_cast<std::int64_t>(second_.bytes()) / (k * product.element_bytes) / found->columns;
@@ -161,7 +161,7 @@ class Calibration {
         samples_.push_back({product.shape(), plan, seconds});
     }
 
-    /// Launches that each wait for the one before.
+    /// Measures launches that each wait for the one before.
     void measure_launch() {
         constexpr std::int64_t n = 64;
         const Product product{.type = ElementType::float32,

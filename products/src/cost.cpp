@@ -7,7 +7,7 @@ namespace rekindle::products {
 
 namespace {
 
-/// The time of two activities of which the longer hides most of the shorter.
+/// The time of two activities that overlap: the longer one hides most of the shorter.
 double overlapped(double one, double other, int sharpness) {
     const double most = std::max(one, other), least = std::min(one, other);
     return most <= 0 ? 0 : most * std::pow(1 + std::pow(least / most, sharpness), 1.0 / sharpness);
@@ -49,7 +49,7 @@ std::uint32_t resident_groups(const DeviceParameters& device, const GroupWork& w
 
 double launch_time(const DeviceParameters& device, const GroupWork& work, double groups,
                    double memory_bytes) {
-    constexpr double in_rounds = 0.9; // the rest overlaps
+    constexpr double in_rounds = 0.9; // share of the work that runs in full rounds; the rest overlaps
     const UnitTime time = unit_time(device, work);
     const double resident = resident_groups(device, work), units = std::max(1u, device.compute_units);
     const double most = std::ceil(groups / units); // on the busiest compute unit

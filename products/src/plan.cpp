@@ -30,13 +30,13 @@ Plan in_parts(const Tile& tile, std::int64_t k, std::int64_t target) {
 }
 
 /// The size of the matrix product that a plan computes.
-struct Matrices {
+struct ProductSize {
     std::int64_t m, n, k, count;
 };
 
-/// Adds the tile with every split of k that is worthwhile. matrices: those that add the parts in one launch.
-/// may_split: whether k can be split at all.
-void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, const Matrices& size,
+/// Adds the tile with every split of k that is worthwhile. matrices: how many the launch that adds parts
+/// covers. may_split: whether k can be split at all.
+void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, const ProductSize& size,
                std::int64_t matrices, bool may_split) {
     const std::int64_t k = size.k, bytes = size.m * size.n * size.count * sum_bytes(type);
     for (const std::int64_t parts : parts_to_try) {
@@ -55,7 +55,7 @@ std::uint32_t registers_of(const Tile& tile) {
     return tile.on_units ? 88 + sums * 5 / 4 : 56 + sums;
 }
 
-/// The work of a workgroup that sums `k` numbers.
+/// The work of a workgroup that sums `k` products for each element of its tile.
 GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint32_t result_bytes) {
     // Each gathered element needs an index, and its neighbors may lie elsewhere. Kernels without matrix units
     // load four numbers at once, the others eight.
@@ -77,8 +77,8 @@ GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint3
             .rate = reuse * (sum_bytes(type) == 8 ? 0.25 : 1)};
 }
 
-double estimate_matrices(const DeviceParameters& device, ElementType type, const Matrices& size,
-                         const Plan& plan) {
+double estimate_product(const DeviceParameters& device, ElementType type, const ProductSize& size,
+                        const Plan& plan) {
     const std::uint32_t result_bytes = plan.parts > 1 ? sum_bytes(type) : bytes_of(type);
     const GroupWork work = work_of(type, plan.tile, std::min(plan.k_part, size.k), result_bytes);
     const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n),
@@ -93,7 +93,7 @@ double estimate_matrices(const DeviceParameters& device, ElementType type, const
 }
 
 /// Overstates the memory traffic: a convolution reads fewer bytes than the equivalent product.
-Matrices matrices_of(const ConvolutionShape& shape) {
+ProductSize product_size_of(const ConvolutionShape& shape) {
     return {shape.m, shape.n, shape.k, shape.groups};
 }
 
@@ -117,11 +117,11 @@ bool is_one_launch(const ProductShape& shape, const Tile& tile) {
 }
 
 double estimate(const DeviceParameters& device, const ProductShape& shape, const Plan& plan) {
-    return estimate_matrices(device, shape.type, {shape.m, shape.n, shape.k, shape.batch}, plan);
+    return estimate_product(device, shape.type, {shape.m, shape.n, shape.k, shape.batch}, plan);
 }
 
 double estimate(const DeviceParameters& device, const ConvolutionShape& shape, const Plan& plan) {
-    return estimate_matrices(device, shape.type, matrices_of(shape), plan);
+    return estimate_product(device, shape.type, product_size_of(shape), plan);
 }
 
 std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductShape& shape) {
@@ -146,7 +146,7 @@ std::vector<Plan> possible_plans(const DeviceParameters& /*device*/, const Convo
             ((tile.columns > 64 && shape.taps > 1 && shape.channels % tile.columns != 0) ||
              tile.rows * tile.columns > 64 * 128))
             continue;
-        add_plans(plans, tile, shape.type, matrices_of(shape), std::max(shape.groups, shape.images),
+        add_plans(plans, tile, shape.type, product_size_of(shape), std::max(shape.groups, shape.images),
                   may_split(shape));
     }
     return plans;
@@ -155,7 +155,7 @@ std::vector<Plan> possible_plans(const DeviceParameters& /*device*/, const Convo
 std::vector<Plan> possible_unit_plans(const DeviceParameters& device, const ConvolutionShape& shape) {
     std::vector<Plan> plans;
     for (const Tile& tile : unit_convolution_tiles(device, shape.type))
-        add_plans(plans, tile, shape.type, matrices_of(shape), std::max(shape.groups, shape.images),
+        add_plans(plans, tile, shape.type, product_size_of(shape), std::max(shape.groups, shape.images),
                   may_split(shape));
     return plans;
 }
@@ -224,7 +224,7 @@ std::int64_t result_quads(const AttentionShape& shape) {
 std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape) {
     if (shape.rows <= row_groups)
         return {1};
-    const std::int64_t most = 8 / result_quads(shape); // what registers hold
+    const std::int64_t most = 8 / result_quads(shape); // as many as registers hold
     if (shape.rows <= 4 * row_groups || most <= 4)
         return {4};
     return {most, 4};

@@ -9,7 +9,7 @@ namespace rekindle::products {
 
 namespace {
 
-/// Per process, so that a program whose sizes keep changing is not slowed down.
+/// Measurements per process, limited so that a program whose sizes keep changing is not slowed down.
 constexpr int most_measured = 512;
 constexpr double warm_up = 0.06; // seconds of work before the first measurement: an idle GPU is slow
 

@@ -10,8 +10,8 @@ namespace {
 
 using kernels::Feature;
 
-/// The shape of matrix units, and the lanes of a subgroup, each of which holds eight elements of a matrix of
-/// sums.
+/// A shape of matrix units. It determines the lanes of a subgroup, because each lane holds eight elements of
+/// a matrix of sums.
 struct Unit {
     std::uint32_t size; ///< rows, columns and depth
 
@@ -19,7 +19,8 @@ struct Unit {
     std::uint32_t lanes() const { return size * size / 8; }
 };
 
-/// Variant: one of the three kernels' variants in kernels.json. blocks: matrices of rows of a subgroup.
+/// Variant: one of the three kernels' variants in kernels.json. blocks: how many matrices the rows of a
+/// subgroup span.
 template <class Variant>
 UnitPass pass_of(const Variant& variant, std::uint32_t blocks, const DeviceParameters& device) {
     const Unit unit(variant.unit);

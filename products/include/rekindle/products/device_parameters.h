@@ -14,7 +14,7 @@ namespace rekindle::products {
 /// invent devices.
 struct DeviceParameters {
     kernels::Features claimed; ///< by the driver
-    kernels::Features usable;  ///< of these, what passed the self-test
+    kernels::Features usable;  ///< those of them that passed the self-test
     std::uint32_t minimum_subgroup = 32, maximum_subgroup = 32;
     std::uint32_t shared_bytes = 48 << 10; ///< of one workgroup
     std::uint32_t compute_units = 64;

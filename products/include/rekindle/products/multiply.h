@@ -48,10 +48,10 @@ struct Launch {
 using QueueLaunch = std::function<void(const Launch&)>;
 
 /// Calls `queue` for each launch that the plan needs, except the one that adds parts. With plan.parts > 1, C
-/// must hold the sums of all parts, [batch * parts, m, n] without gaps, and D empty. Throws runtime::Error
-/// for sizes and strides of 2^31 and above.
+/// must hold the sums of all parts, [batch * parts, m, n] without gaps, and D must be empty. Throws
+/// runtime::Error for sizes and strides of 2^31 and above.
 void multiply(const Product& product, const Plan& plan, const QueueLaunch& queue);
-/// The same for a product with one column, with a vector_plan.
+/// Like multiply, for a product with one column and a plan from vector_plan.
 void multiply_vector(const Product& product, const VectorPlan& plan, const QueueLaunch& queue);
 
 /// Partial sums of the accumulator type. Strides are in numbers; rows are contiguous.

@@ -55,9 +55,9 @@ std::int64_t longest_k(const Tile& tile);
 double estimate(const DeviceParameters& device, const ProductShape& shape, const Plan& plan);
 double estimate(const DeviceParameters& device, const ConvolutionShape& shape, const Plan& plan);
 
-/// Every plan worth considering; at least one. On matrix units if there are any for this type and the product
-/// is not too small for them. If the matrices need several launches, k is split only as far as the limit on
-/// loops requires.
+/// Every plan worth considering; at least one. They use matrix units if there are any for this type and the
+/// product is not too small for them. If the matrices need several launches, k is split only as far as the
+/// limit on loops requires.
 std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductShape& shape);
 /// The same for convolutions: without matrix units, and on them. The latter may be empty.
 std::vector<Plan> possible_plans(const DeviceParameters& device, const ConvolutionShape& shape);
@@ -83,8 +83,8 @@ bool winograd_is_faster(const DeviceParameters& device, double multiply_adds, do
 /// Whether matrix units are faster even if `moved_bytes` must be copied first. False if there are none.
 bool units_are_faster(const DeviceParameters& device, const ConvolutionShape& shape, double moved_bytes);
 
-/// One pass of attention: every one of `heads` (of the whole batch) has `rows` rows that workgroups own, and
-/// `others` that they loop over.
+/// One pass of attention: each of `heads` heads (of the whole batch) has `rows` rows that workgroups own, and
+/// `others` rows that they loop over.
 struct AttentionShape {
     std::int64_t heads = 1, rows = 0, others = 0, width = 0; ///< width: of the widest operand
 
@@ -93,7 +93,7 @@ struct AttentionShape {
 /// How many rows a thread may have in the kernels of kernels/attention/attention.slang for these sizes: some
 /// of 1, 4 and 8; at least one.
 std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape);
-/// Of these, the one with the least estimated time.
+/// The possible number of rows with the least estimated time.
 std::int64_t attention_rows(const DeviceParameters& device, const AttentionShape& shape);
 /// Estimated seconds of a pass with this many rows per thread.
 double estimate(const DeviceParameters& device, const AttentionShape& shape, std::int64_t rows_of_thread);

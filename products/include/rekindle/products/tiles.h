@@ -51,7 +51,7 @@ struct Tile {
     std::uint32_t rows = 0, columns = 0, depth = 0;
     std::uint32_t iterations = 1; ///< of a thread's loops per slice
     bool on_units = false;        ///< on matrix units
-    bool gathers = false;         ///< a convolution's: one factor is gathered from an image
+    bool gathers = false;         ///< for convolutions: one factor is gathered from an image
 
     /// Values of specialization constants; the last three are those of kernels on matrix units.
     std::uint32_t shared_numbers = 1;
@@ -70,8 +70,8 @@ bool has_matrix_units(const DeviceParameters& device, ElementType type);
 
 /// The tiles of matrix products without matrix units, at most 32 KiB of shared memory each; at least one.
 std::vector<Tile> product_tiles(ElementType type);
-/// Those of matrix products on matrix units, in the first of runtime::matrix_shapes that the device has and
-/// that passed its self-test; empty without matrix units for this type.
+/// The tiles of matrix products on matrix units, in the first of runtime::matrix_shapes that the device has
+/// and that passed its self-test; empty without matrix units for this type.
 std::vector<Tile> unit_product_tiles(const DeviceParameters& device, ElementType type);
 /// The same for convolutions.
 std::vector<Tile> convolution_tiles(ElementType type);

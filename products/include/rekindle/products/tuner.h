@@ -30,8 +30,8 @@ class Tuner {
     Tuner(const runtime::DeviceInfo& device, runtime::LogCallback log);
 
     /// The index of the fastest of the candidates called `names`. Measures at the first call with this key,
-    /// unless the choice is stored, or this process has measured too often; the choice is then 0. `stream`:
-    /// what the candidates queue their work on. key: one line, no tab.
+    /// unless the choice is stored. Once this process has measured 512 times, chooses 0 instead of measuring.
+    /// `stream`: what the candidates queue their work on. key: one line, no tab.
     std::size_t choose(runtime::Stream& stream, const std::string& key, const std::vector<std::string>& names,
                        const MakeCandidates& make_candidates);
 
