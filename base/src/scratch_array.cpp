@@ -40,7 +40,8 @@ FileDescriptor make_unnamed_file(const std::filesystem::path& folder, std::size_
     return file;
 }
 
-/// Growing a file beyond the process's limit raises a signal that kills the process unless it is ignored.
+/// Growing a file beyond the process's limit raises SIGXFSZ, which kills the process unless it ignores the
+/// signal.
 bool exceeds_file_size_limit(std::size_t bytes) {
     rlimit limit{};
     return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&

@@ -27,9 +27,9 @@ struct Workspace {
 };
 
 /// Zeroed bytes on the heap, or a shared mapping of an unnamed file that is deleted with the object. The
-/// kernel writes such pages to disk if memory is short, so they may exceed the memory. All blocks of the file
-/// are allocated up front: a full disk is an Error here and not a signal (SIGBUS) later. Movable; empty after
-/// a move.
+/// kernel writes the file's pages to disk if memory is short, so a mapping may be larger than the memory. All
+/// blocks of the file are allocated up front: a full disk is an Error here and not a signal (SIGBUS) later.
+/// Movable; empty after a move.
 class ScratchMemory {
   public:
     ScratchMemory() noexcept = default;
@@ -41,9 +41,9 @@ class ScratchMemory {
     ~ScratchMemory();
 
     std::byte* data() const noexcept { return data_; }
-    /// Removes the pages from that of byte `begin` up to byte `end` from this process's resident set. Their
-    /// content is kept and loaded again on access, so this is safe while others read and write it. Does
-    /// nothing on the heap.
+    /// Removes pages from this process's resident set, from the page of byte `begin` up to, but without, the
+    /// page of byte `end`. Their content is kept and loaded again on access, so this is safe while others
+    /// read and write it. Does nothing on the heap.
     void release(std::size_t begin, std::size_t end) const noexcept;
 
   private:
