@@ -9,7 +9,8 @@ namespace rekindle {
 /// The text of a variable; empty if it is not set. Valid until the variable is changed.
 std::string_view environment_text(const char* name) noexcept;
 
-/// What a switch means: empty, "0", "off", "false" and "no", in any case, are off; anything else is on.
+/// Whether this text turns a switch on: empty, "0", "off", "false" and "no", in any case, are off; anything
+/// else is on.
 bool is_on(std::string_view text) noexcept;
 
 /// Whether the switch is on; `unless_set` if it is not set or empty.
