@@ -23,7 +23,8 @@ SECONDS_BETWEEN_LINES = 5
 
 
 def _options():
-    """The variables of CMake's preset `pytorch`, without those that it inherits: a user's compiler may warn."""
+    """The variables of CMake's preset `pytorch`, without the inherited ones, which make warnings errors: a user's compiler may
+    warn."""
     presets = json.loads(read("CMakePresets.json"))["configurePresets"]
     variables = next(preset["cacheVariables"] for preset in presets if preset["name"] == "pytorch")
     return [f"-D{name}={value}" for name, value in variables.items()]
@@ -57,7 +58,7 @@ class Build:
 
 @contextlib.contextmanager
 def _one_sentence():
-    """Ends with a sentence that says what to do, instead of a traceback."""
+    """Ends the build with a sentence that says what to do, instead of a traceback."""
     try:
         yield
     except (torch_location.TorchNotUsable, toolchain.ToolMissing) as problem:
@@ -88,7 +89,7 @@ get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    """The metadata, which pip asks for first; without this hook it would build the wheel to get it."""
+    """Writes the metadata, which pip asks for first; without this hook, pip would build the wheel to get it."""
     contents = Build().contents
     info = f"{NAME}-{contents.version}.dist-info"
     for name, content in contents.metadata().items():

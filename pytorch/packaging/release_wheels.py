@@ -1,12 +1,12 @@
-"""Writes the release's wheels from what was built before: scripts/build-wheels.
+"""Writes the release's wheels from the files that scripts/build-wheels built.
 
     python3 release_wheels.py torch FOLDER 2.11=STAGING 2.12=STAGING …
     python3 release_wheels.py program FOLDER STAGE MODULE…
 
 `torch` writes torch_rvk for each version of PyTorch and one for all of them; a STAGING is what
-`cmake --install --component pytorch --prefix STAGING` installed. `program` writes rekindle_train with the program and the
-licenses in STAGE, the folder that scripts/package packed, once for each MODULE, an extension module
-_core.cpython-311-x86_64-linux-gnu.so or _core.abi3.so. Prints the path of each wheel.
+`cmake --install --component pytorch --prefix STAGING` installed. `program` writes rekindle_train once for each MODULE, an
+extension module named like _core.cpython-311-x86_64-linux-gnu.so or _core.abi3.so, with the program and the licenses in STAGE,
+the folder that scripts/package packed. Prints each wheel's path.
 """
 
 import os

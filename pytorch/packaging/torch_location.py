@@ -41,7 +41,7 @@ def version_of(folder):
 def first_on(search_path):
     """The folder of the first PyTorch on a list like sys.path; None if there is none."""
     for entry in search_path:
-        # Only the path finder: packages that hook into imports are not involved.
+        # Uses only the path finder, so that packages that hook into imports are not involved.
         spec = importlib.machinery.PathFinder.find_spec("torch", [entry or os.getcwd()])
         for folder in (spec.submodule_search_locations or []) if spec else []:
             if os.path.isfile(os.path.join(folder, "version.py")):
@@ -75,8 +75,8 @@ def find():
 
 
 def check(folder):
-    """The version of the PyTorch in a folder. Raises TorchNotUsable if it is too old; warns if it is newer than the tested
-    ones, with which the build may succeed, and the device then checks itself when it is imported."""
+    """The version of the PyTorch in a folder. Raises TorchNotUsable if it is too old. Warns if it is newer than the tested
+    versions: the build may still succeed, and the device checks itself when it is imported."""
     version = version_of(folder)
     minor = versions.minor_version(version)
     if minor < versions.OLDEST:

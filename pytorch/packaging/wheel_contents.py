@@ -37,7 +37,7 @@ class Contents:
     """A wheel, without its libraries."""
 
     version: str  # of the wheel
-    torch_requirement: str  # which versions of PyTorch pip lets it be installed with
+    torch_requirement: str  # the versions of PyTorch that pip accepts for it
 
     def metadata(self):
         """The files of the dist-info folder, except WHEEL and RECORD."""
@@ -66,7 +66,7 @@ class Contents:
 
 
 def for_one_version(minor):
-    """The wheel for one minor version of PyTorch, which its own version names: 0.1.0+torch2.13."""
+    """The wheel for one minor version of PyTorch, which the wheel's own version names: 0.1.0+torch2.13."""
     return Contents(f"{read('VERSION').strip()}+torch{minor}", f"=={minor}.*")
 
 

@@ -5,13 +5,13 @@ import hashlib
 import os
 import zipfile
 
-# The files do not depend on Python, so one wheel works for every version.
+# The files do not depend on the version of Python, so one wheel works for every version.
 LOCAL = "py3-none-linux_x86_64"  # for the system that built it
 RELEASE = "py3-none-manylinux_2_35_x86_64"  # for every Linux with glibc 2.35; scripts/build-wheels checks that
 
 
 class WheelFile:
-    """A wheel being written. Use it as a context manager; leaving the context adds the list."""
+    """A wheel being written. Use it as a context manager; leaving the context adds the list of its contents."""
 
     def __init__(self, folder, name, version, tag=LOCAL):
         self.tag = tag

@@ -21,7 +21,7 @@
 #define RVK_REGISTERS_VARIANCE 0
 #endif
 
-/// Where a device's profiler is registered: PyTorch up to 2.12 has no such registry and shows no events of
+/// Whether PyTorch has a registry for devices' profilers. PyTorch up to 2.12 has none and shows no events of
 /// this device.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 12
 #define RVK_HAS_PROFILER_REGISTRY 0
@@ -39,7 +39,7 @@
     at::native::padding::check_valid_input(self, padding, dimensions)
 #endif
 
-/// PyTorch registers CUDA's autocast policy of linalg_matrix_sqrth, float32, beside its lists of operators
+/// PyTorch registers CUDA's autocast policy for linalg_matrix_sqrth (float32) outside its lists of operators
 /// (AT_FORALL_FP32). The operator exists since PyTorch 2.14.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 13
 #define RVK_AUTOCASTS_MATRIX_SQRTH 0

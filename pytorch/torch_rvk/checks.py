@@ -15,7 +15,7 @@ class Failed(Exception):
 @dataclasses.dataclass(frozen=True)
 class Training:
     losses: list  # of each step, on the device
-    difference: float  # the largest one from the CPU, of a loss or a weight, relative as _TOLERANCE
+    difference: float  # the largest one from the CPU, of a loss or a weight, relative like _TOLERANCE
 
 
 def known_answers(device):
@@ -24,7 +24,7 @@ def known_answers(device):
 
 
 def judged(rows):
-    """The same from rows, name to outcome; raises Failed if one has failed."""
+    """Counts the same in rows, a dict from name to outcome; raises Failed if one has failed."""
     wrong = [f"{name}: {outcome.partition(': ')[2]}" for name, outcome in rows.items() if outcome.startswith("failed")]
     if wrong:
         raise Failed("the self-test found wrong answers: " + "; ".join(wrong))
@@ -33,7 +33,7 @@ def judged(rows):
 
 
 def _train(network, features, classes):
-    """The losses of the steps and the weights after them, on the CPU."""
+    """Trains the network. Returns the loss of each step and the final weights, on the CPU."""
     optimizer = torch.optim.AdamW(network.parameters(), lr=0.05)
     losses = []
     for _ in range(STEPS):

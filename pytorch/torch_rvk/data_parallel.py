@@ -31,7 +31,7 @@ def _broadcast_out(tensor, out):
 
 
 def _broadcast_coalesced(tensors, devices, buffer_size):
-    flat = {}  # by dtype, all tensors in one, so that a device gets few large copies
+    flat = {}  # one tensor with all elements of each dtype, so that a device gets few large copies
     if any(_device(index) != tensor.device for index in devices for tensor in tensors):
         for dtype in {tensor.dtype for tensor in tensors}:
             flat[dtype] = torch.cat([tensor.reshape(-1) for tensor in tensors if tensor.dtype == dtype])
@@ -45,7 +45,7 @@ def _broadcast_to(tensors, flat, device):
     for dtype, all_of_dtype in flat.items():
         sizes = [tensor.numel() for tensor in tensors if tensor.dtype == dtype]
         parts[dtype] = iter(all_of_dtype.to(device).split(sizes))
-    # .data: the copies share memory, but each counts its own changes, as autograd requires.
+    # .data: the copies share memory, but each has its own version counter, as autograd requires.
     return [next(parts[tensor.dtype]).view(tensor.shape).data for tensor in tensors]
 
 
@@ -80,7 +80,7 @@ def _is_ours(tensors):
 
 
 def _in_front_of(theirs, ours, decides, is_ours=_is_ours):
-    """A function that calls ours or theirs, depending on the tensors in the argument with the number `decides`."""
+    """A function that calls `ours` or `theirs`, depending on the tensors in argument number `decides`."""
 
     @functools.wraps(ours)
     def call(*arguments):
@@ -100,7 +100,7 @@ def _kind_of_devices(theirs):
 
 
 def _following(function, module_number, is_ours):
-    """Wraps a function of DataParallel so that the tensors of the module in this argument decide."""
+    """Wraps a function of DataParallel so that the tensors of its module, the argument `module_number`, decide."""
 
     @functools.wraps(function)
     def call(*arguments, **keywords):

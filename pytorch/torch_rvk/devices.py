@@ -21,7 +21,7 @@ class DeviceProperties:
     api_version: str  # Vulkan version, "1.3.289"
     major: int  # of api_version
     minor: int
-    multi_processor_count: int  # 0 if the driver does not say
+    multi_processor_count: int  # 0 if the driver does not report it
     warp_size: int  # subgroup size
     max_threads_per_block: int  # invocations per workgroup
     shared_memory_per_block: int  # bytes
@@ -54,12 +54,12 @@ def is_available():
 
 
 def is_initialized():
-    """Whether a device is open in this process, or set_device() has chosen one: a DeviceMesh chooses one itself otherwise."""
+    """Whether a device is open in this process, or set_device() has chosen one. If not, a DeviceMesh chooses one itself."""
     return _CHOSEN.is_set() or torch.ops.rvk.is_initialized()
 
 
 def init():
-    """Opens the current device; otherwise creating the first tensor does."""
+    """Opens the current device, which otherwise happens when the first tensor is created."""
     _lazy_init()
     reason = torch.ops.rvk.why_no_device()
     if reason:
@@ -68,7 +68,8 @@ def init():
 
 
 def _lazy_init():
-    """PyTorch calls this before it creates a tensor: a forked child of a process that uses the device cannot use it."""
+    """PyTorch calls this before it creates a tensor. Raises an error in a forked child of a process that has used the
+    device."""
     if _is_in_bad_fork():
         raise RuntimeError(
             "The device rvk cannot be used in a forked child of a process that has used it: start processes with "
@@ -147,10 +148,10 @@ def get_device_capability(device=None):
 
 
 def is_bf16_supported(including_emulation=True):
-    """bfloat16 is stored in 16 bits and computed in float32 on every device."""
+    """Every device stores bfloat16 in 16 bits and computes it in float32, which counts as emulation."""
     return including_emulation
 
 
 def can_device_access_peer(device, peer_device):
-    """Copies between two devices go through the host."""
+    """Never: copies between two devices go through the host."""
     return False

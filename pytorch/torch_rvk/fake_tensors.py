@@ -25,7 +25,7 @@ def _with_format(tensor, memory_format):
 
 
 def _format_of(*tensors):
-    """channels_last if any of the tensors is."""
+    """channels_last if any of the tensors has that format."""
     suggested = {torch._prims_common.suggest_memory_format(tensor) for tensor in tensors}
     for memory_format in (torch.channels_last, torch.channels_last_3d):
         if memory_format in suggested:
@@ -59,7 +59,7 @@ def _convolution(original, mode, func, *args, **kwargs):
 
 
 def _attention(mode, func, *args, **kwargs):
-    """Returns None for what only other devices return."""
+    """Returns None for outputs that only other devices return."""
     given = _arguments(func, args, kwargs)
     query, key, value = given["query"], given["key"], given["value"]
     if query.fake_device.type != NAME:

@@ -4,7 +4,7 @@ import sys
 
 
 class _Finder:
-    """Is first on sys.meta_path and lets the other finders find the module."""
+    """Comes first on sys.meta_path, but lets the other finders find the module."""
 
     def __init__(self):
         self.changes = {}

@@ -20,7 +20,7 @@ import sys
 import types
 
 USAGE = "usage: python -m torch_rvk.run (SCRIPT | -m MODULE | -c CODE | -) [ARGUMENT …]"
-WRONG_USE = 2  # the exit status, as Python's
+WRONG_USE = 2  # the exit status, the same as Python's
 
 
 def _refuse(message):
@@ -59,7 +59,8 @@ def _map_cuda():
 
 
 def _new_main(**attributes):
-    """A new module __main__ in place of this one; it stays until the end, for threads and code that runs at exit."""
+    """Puts a new module __main__ in place of this one. It stays until the process ends, for threads and code that runs at
+    exit."""
     main = types.ModuleType("__main__")
     vars(main).update(attributes, __builtins__=sys.modules["builtins"])
     if sys.version_info < (3, 14):

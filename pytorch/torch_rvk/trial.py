@@ -1,7 +1,7 @@
 """Tries libraries with a PyTorch that they were not built for, in another process, because the wrong one can crash.
 
-The child loads the newest candidate that the linker accepts and runs the check of `python -m torch_rvk`. What it found is
-kept in the cache folder, so that only the first import with this PyTorch takes these seconds.
+The child loads the newest candidate that the linker accepts and runs the check of `python -m torch_rvk`. The result is kept in
+the cache folder, so that only the first import with this PyTorch takes these seconds.
 """
 
 import dataclasses
@@ -79,7 +79,8 @@ def _in_child(versions):
 
 
 def main():
-    """The child, which imports torch_rvk: prints a Result as its last line. Exit status 0: it is final."""
+    """Runs in the child: registers the device, checks it, and prints a Result as the last line. Exit status 0: the result is
+    final."""
     from . import checks, library, registration
 
     try:

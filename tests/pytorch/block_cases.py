@@ -19,7 +19,7 @@ class Comparison:
     #: None: bit-for-bit equal to the CPU's result. Otherwise the allowed difference from float64, relative to the
     #: largest number, or to `scale`.
     tolerance: float | None = None
-    #: The size of the terms that are summed, where they cancel.
+    #: The magnitude of the terms that are summed, if they cancel.
     scale: float | None = None
     #: False: there is no kernel, so it may run on the CPU.
     native: bool = True
@@ -30,8 +30,8 @@ def around(*powers):
     return [2**k + d for k in powers for d in (-1, 0, 1)]
 
 
-#: Blocks are 256, 1024 and 2048 elements; dispatches have 32,768 groups in a row and at most 65,535 in a dimension; of
-#: 256 elements a group 2^23 is a row, 2^24 more than 65,535 groups, of 1024 elements 2^25 a row.
+#: Blocks have 256, 1024 or 2048 elements. A launch has 32,768 workgroups in a row and at most 65,535 in a dimension: with 256
+#: elements per workgroup, 2^23 elements fill a row and 2^24 need more than 65,535 workgroups; with 1024, 2^25 fill a row.
 QUICK = around(8, 10, 11, 16) + [2**18 + 1]
 ALL = around(8, 10, 11, 15, 16, 18, 20, 21, 22, 23, 24, 25)
 #: Few rows with many columns, and the reverse.
@@ -46,8 +46,8 @@ def whole(*shape, low=-2, high=3, dtype=torch.float32):
 
 
 def gradient(function, period=2):
-    """The gradients of all floating-point arguments, for an output gradient of numbers from 1 to `period` that varies
-    along every dimension, whatever the sizes: for a constant gradient, the result of a softmax or norm is only rounding."""
+    """The gradients of all floating-point arguments, for an output gradient of numbers from 1 to `period` that varies along
+    every dimension, whatever the sizes: a constant gradient through a softmax or norm gives only rounding errors."""
     def run(*arguments):
         leaves = [x.detach().requires_grad_() if x.is_floating_point() else x for x in arguments]
         output = function(*leaves)

@@ -60,7 +60,7 @@ class Part(enum.Enum):
 
 @dataclasses.dataclass
 class Tally:
-    """How many samples agreed, of those that the CPU could compute."""
+    """How many samples agreed, and how many the CPU could compute."""
     passed: int = 0
     total: int = 0
 
@@ -223,7 +223,7 @@ def one_line(error: BaseException) -> str:
 
 
 def compare_operator(op: OpInfo, device: str, samples: int) -> OperatorResult:
-    """Compares the first `samples` samples of `op`. Raises only what ends the process."""
+    """Compares the first `samples` samples of `op`. Raises no Exception; the result lists the errors."""
     result = OperatorResult(op.full_name, skipped=reason_to_skip(op))
     if result.skipped:
         return result

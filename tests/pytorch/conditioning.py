@@ -3,7 +3,8 @@
 usage: conditioning.py [NAME…]
 
 For each case, it prints the largest relative difference of a loss within the 20 steps if the weights change by a relative 5e-7
-(six draws), from a run in float64, and under bfloat16; and the fraction of the loss that remains.
+(the worst of six draws), if the run is in float64, and if it is under bfloat16 autocast; then the fraction of the loss that
+remains.
 """
 
 import copy

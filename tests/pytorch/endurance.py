@@ -6,8 +6,8 @@
 Also checks that a program can continue after running out of memory, and that a lost device ends it with a report. Exit
 status 0: no growth, and both checks passed.
 
-Environment: poison mode is switched off. In it, memory is reused only once the device is done with it, so that the number
-of driver allocations depends on how busy the machine is; without it, reuse follows the order of the stream.
+Environment: poison mode is switched off, because it reuses memory only once the device is done with it, so that the number of
+driver allocations would depend on how busy the machine is; without it, reuse follows the order of the stream.
 """
 
 import argparse

@@ -31,14 +31,14 @@ from comparison import one_line, sample_on, storage_identity
 UNPREDICTABLE = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode,
                  UnsupportedFakeTensorException, UnsupportedOperatorException)
 
-#: They return no tensor of their own, or change one that has its sizes from elsewhere.
+#: Operators that return no tensor of their own, or change one whose sizes come from elsewhere.
 NOT_PREDICTED = frozenset(("aten::lift_fresh", "aten::lift_fresh_copy", "aten::_local_scalar_dense", "aten::resize_"))
 
 
 class Reason(enum.Enum):
     """Why the device differs from a prediction."""
-    ON_CPU_TOO = "PyTorch's prediction is as wrong for the CPU"
-    ON_CUDA_TOO = "PyTorch's prediction is as wrong for CUDA, and no program gets there: F.group_norm makes its input contiguous"
+    ON_CPU_TOO = "PyTorch's prediction is wrong for the CPU, too"
+    ON_CUDA_TOO = "PyTorch's prediction is wrong for CUDA, too, but no program gets there: F.group_norm makes its input contiguous"
     UNREAD = "an output that is saved for the backward pass, which does not read it: empty on the device"
     COPIED = "runs on the CPU, for which expanded operands are copied element by element"
 
@@ -251,7 +251,7 @@ def has_effect(name: str, sample: SampleInput) -> bool:
 
 
 def run_and_compare(op: OpInfo, sample: SampleInput, device: str, predictions: Predictions) -> None:
-    """Runs the operator and its backward pass; raises only what the operator raises."""
+    """Runs the operator and its backward pass; raises only the operator's own errors."""
     given = sample_on(op, sample, device)
     leaves = [tensor for tensor in comparison.inputs_of(given) if tensor.requires_grad and tensor.is_leaf]
     with predictions, torch.autograd.set_multithreading_enabled(False):

@@ -1,7 +1,7 @@
 """Every operator that takes indexes or classes, as a function of a device and a tensor of one index.
 
-CASES: name → (size of the indexed dimension, function). UNCHECKED: with an index out of range, the CPU silently reads or
-writes out of bounds, so only the device runs, which has to report an error.
+CASES: name → (size of the indexed dimension, function). UNCHECKED: with an index out of range, the CPU silently reads or writes
+out of bounds, so only the device runs the case, and it must report an error.
 """
 
 import torch

@@ -26,7 +26,7 @@ RECORD = pathlib.Path(__file__).resolve().with_name("mixed_devices.json")
 REFUSED, TAKEN, WRONG = "refused", "taken", "wrong"
 #: An unclear error: the message names neither a device nor the CPU.
 UNCLEAR = "unclear"
-#: The call fails with all tensors on the device, where it works on the CPU.
+#: The call fails with all tensors on the device, although it works on the CPU.
 BROKEN = "broken"
 
 

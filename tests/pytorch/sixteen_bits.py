@@ -16,7 +16,7 @@ DTYPES = (torch.float16, torch.bfloat16)
 
 
 def rounded(value, dtype):
-    """Floating-point tensors in float64, with numbers that the dtype can represent."""
+    """Converts floating-point tensors to float64, rounded to numbers that the dtype can represent."""
     def round_tensor(leaf):
         if not isinstance(leaf, torch.Tensor) or not leaf.is_floating_point():
             return leaf
@@ -53,7 +53,7 @@ class Distances:
         self.of = {"cpu": 0.0, DEVICE: 0.0}
 
     def add(self, network, given, devices=("cpu", DEVICE)):
-        """`network` and `given` have rounded() numbers of float64."""
+        """The numbers of `network` and `given` must be rounded()."""
         exact = gradients(network, given, torch.float64, "cpu")
         for device in devices:
             found = gradients(network, given, self.dtype, device)

@@ -36,14 +36,14 @@ def require_device(cpu: bool = True) -> None:
 
 
 def device_module():
-    """torch.rvk, or a skip that says why."""
+    """Returns torch.rvk, or skips the test and says why."""
     if DEVICE == "cpu":
         raise unittest.SkipTest("torch.cpu has no device memory, streams or generators")
     return getattr(torch, torch.device(DEVICE).type)
 
 
 def in_sample(name: str, share: int) -> bool:
-    """Whether a hash of the name selects this case for the sample that runs at every change: one case of every `share`."""
+    """Whether a hash of the name selects this case for the sample that runs at every change: one of `share` cases."""
     return zlib.crc32(name.encode()) % share == 0
 
 

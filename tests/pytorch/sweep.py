@@ -64,7 +64,7 @@ def describe(result: OperatorResult) -> str:
 
 
 def count(results: list[OperatorResult], part: str) -> tuple[int, int]:
-    """How many operators agree in all of their samples, of those that have samples."""
+    """How many operators agree in all of their samples, and how many have samples."""
     tallies = [result.parts[part] for result in results if result.parts[part].total]
     return sum(tally.passed == tally.total for tally in tallies), len(tallies)
 

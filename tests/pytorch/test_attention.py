@@ -35,7 +35,7 @@ class Attention(ScaledOnBoth):
                        message=f"{queries} {keys} {width} {value_width}")
 
     def test_edges_of_tiles(self):
-        """The kernels' tiles have 8, 32 or 64 rows by 64; the largest need many heads."""
+        """The kernels' tiles have 8, 32 or 64 rows and 64 columns; the largest need many heads."""
         for queries, keys in ((7, 64), (8, 65), (9, 63), (32, 129), (33, 64), (63, 127), (64, 2), (65, 65), (127, 63), (129, 129)):
             for width, value_width in ((8, 12), (64, 64), (65, 30)):
                 for causal in (False, True):
@@ -146,8 +146,8 @@ class AttentionOf16Bits(ScaledOnBoth):
                              torch.autograd.grad(found, there, gradient.to(DEVICE)), of_gradients, message)
 
     def compare_all(self, expected, found, tolerance, message):
-        """With one key, for example, the gradients of queries and keys are zero: what remains of them is compared with
-        the other gradients."""
+        """With one key, for example, the gradients of queries and keys are zero up to rounding, so differences are compared
+        with the largest of all gradients."""
         largest = max(float(t.abs().max()) for t in expected)
         for i, (one, other) in enumerate(zip(expected, found)):
             difference = float((one - other.cpu().double()).abs().max())

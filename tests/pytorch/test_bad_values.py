@@ -147,7 +147,7 @@ class Values(BadValues):
                         self.assertEqual((expected[0], outcome(call, DEVICE)[0]), ("refused", "value"), f"no longer: {reason}")
                     else:
                         self.assert_as_on_cpu(call, expected)
-        print(f"{len(value_cases.CASES)} operators, of whose values the CPU refuses {refused}")
+        print(f"the CPU refuses {refused} values of {len(value_cases.CASES)} operators")
         self.assertGreater(refused, 100)
 
     def test_messages_of_repeats(self):

@@ -88,7 +88,7 @@ def samples_of(op, dtype):
     try:
         return list(itertools.islice(op.sample_inputs("cpu", dtype), 3))
     except (RuntimeError, ValueError, TypeError, AssertionError):
-        return []  # there are not even samples for this dtype
+        return []  # PyTorch has no samples for this dtype
 
 
 def raises(op, sample, move) -> bool:
@@ -103,7 +103,7 @@ def raises(op, sample, move) -> bool:
 
 
 class BeyondTheCPU(unittest.TestCase):
-    #: test_what_neither_supports_is_rejected runs one case of so many; exhaustive/test_samples.py runs all.
+    #: test_what_neither_supports_is_rejected runs one of this many cases; exhaustive/test_samples.py runs all.
     share = 4
 
     @classmethod

@@ -23,7 +23,7 @@ def run(*arguments, **environment):
 class Command(unittest.TestCase):
     def setUp(self):
         if DEVICE != "rvk":
-            self.skipTest("torch_rvk itself is tested")
+            self.skipTest("tests the package torch_rvk, not another device")
 
     def test_prints_every_device_and_passes(self):
         result = run()
@@ -55,7 +55,7 @@ class Command(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
-    """A check that finds nothing wrong must be able to."""
+    """The checks find errors that are put in on purpose."""
 
     def setUp(self):
         device_module()

@@ -1,5 +1,6 @@
-"""Input gradients of convolutions with strides, which large ones compute in phases (convolution_phases.h), and transposed
-convolutions. The numbers are small integers, so that every order of the sums is exact: the results must equal float64's."""
+"""Input gradients of strided convolutions, which are computed in phases if they are large (convolution_phases.h), and
+transposed convolutions. The numbers are small integers, so that every order of the sums is exact: the results must equal
+float64's."""
 
 import unittest
 

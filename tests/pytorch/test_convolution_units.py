@@ -1,5 +1,5 @@
-"""Convolutions of float16 and bfloat16 large enough that a device with matrix units uses them (convolution_units.h), with every
-kind of edge. The numbers are small integers, so that every order of the sums is exact: the results must equal float64's, rounded."""
+"""Convolutions in float16 and bfloat16 that are large enough for a device's matrix units (convolution_units.h), with every kind
+of edge. The numbers are small integers, so that every order of the sums is exact: the results must equal float64's, rounded."""
 
 import itertools
 import unittest
@@ -43,7 +43,7 @@ def integers(sizes, generator):
 
 class Float16(NativeTestCase):
     dtype = torch.float16
-    share = 16  # of the cases on a CPU driver, where each takes seconds; a GPU runs all of them
+    share = 16  # a CPU driver, where a case takes seconds, runs one of this many; a GPU runs all
 
     def chosen(self, *case):
         return not is_cpu_driver() or in_sample(f"{self.dtype} {case}", self.share)

@@ -61,7 +61,7 @@ class Winograd(NativeTestCase):
                 self.check(F.conv2d, tensors[:2], gradient, padding, FORMATS[:1])
 
     def test_several_chunks(self):
-        """7,500 tiles of 64 + 64 channels, of which a chunk has at most 7,281."""
+        """7,500 tiles with 64 + 64 channels; a chunk has at most 7,281 tiles."""
         *tensors, gradient = operands((3, 64, 200, 200), 64, 1)
         self.check(F.conv2d, tensors, gradient, 1, FORMATS[:1])
 

@@ -37,7 +37,7 @@ class Distances(NativeOnBoth):
         x = torch.tensor([[0., 1], [float("nan"), 1], [float("inf"), 1], [-float("inf"), 2], [1e-30, 1e30]])
         for p in (1., 2.):
             self.same(lambda x: torch.cdist(x, x[:3], p), x)
-        # For an infinite p, the CPU ignores some NaN.
+        # For an infinite p, the CPU ignores some NaNs.
         largest = torch.cdist(moved(x), moved(x), float("inf")).cpu()
         self.assertTrue(largest[1].isnan().all())
 

@@ -334,7 +334,7 @@ class CopiesAndFills(ElementwiseOnBoth):
                                -1e-5, math.inf, -math.inf, math.nan, 3.39e38, 6.1e-5, 6.0e-5, 1 + 2**-8, 1 + 3 * 2**-8])
         self.check(lambda x: x.half(), values)
         self.check(lambda x: x.bfloat16(), values)
-        # Every number that lies in the middle between two of 16 bits, and its neighbors.
+        # Every float32 number halfway between two adjacent 16-bit numbers, and its neighbors.
         middles = (torch.arange(2**20)[:, None] * 2**12 + torch.tensor([-1, 0, 1])).flatten().to(torch.int32).view(torch.float32)
         middles = without_flushed(middles[~middles.isnan()])
         self.check(lambda x: x.half().view(torch.int16), middles, tolerance=(0, 0))

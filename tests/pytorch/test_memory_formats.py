@@ -92,7 +92,7 @@ def with_gaps(device):
 
 
 def strides(tensor):
-    """The strides that matter for where elements are."""
+    """The strides that determine where the elements are."""
     return [stride for size, stride in zip(tensor.size(), tensor.stride()) if size > 1]
 
 
@@ -126,7 +126,7 @@ class MemoryFormats(unittest.TestCase):
                     self.compare(function, image, results=1 if name in FORWARD_ALONE else None)
 
     def test_dropout_keeps_every_order(self):
-        # For F.dropout, PyTorch runs on other devices what is this operator on the CPU.
+        # Calls the operator itself, because F.dropout runs it on devices but not on the CPU.
         for (order, what, x), (_, _, on_cpu) in zip(with_gaps(DEVICE), with_gaps("cpu")):
             for name, found, expected in zip(("output", "mask"), torch.native_dropout(x, .5, True),
                                              torch.native_dropout(on_cpu, .5, True)):

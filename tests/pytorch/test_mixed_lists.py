@@ -1,7 +1,7 @@
 """Operators on lists (foreach, fused optimizers) with one tensor of a list left on the CPU.
 
-CUDA computes a list of tensors on several devices one tensor after the other, and a fused optimizer refuses it. Here
-each call must either be refused with a message about devices or give the CPU's values.
+If a list has tensors on several devices, CUDA computes one tensor after the other; its fused optimizers refuse such a list.
+Here each call must either be refused with a message about devices or give the CPU's values.
 """
 
 import itertools
@@ -17,12 +17,12 @@ from support import DEVICE, fallback_counts, require_device
 
 LISTS = (*operators.foreach_unary_op_db, *operators.foreach_binary_op_db, *operators.foreach_pointwise_op_db,
          *operators.foreach_reduce_op_db, *operators.foreach_other_op_db)
-DTYPES = (torch.float32, torch.int64)  # in one launch, and one operator for each tensor
+DTYPES = (torch.float32, torch.int64)  # computed in one launch; with one operator for each tensor
 LENGTH = 3
 
 
 def on(value, device, left=None):
-    """Copies of the tensors on the device, but of number `left` on the CPU."""
+    """Copies of the tensors on the device, except for number `left`, which is on the CPU."""
     leaves, form = tree_flatten(value)
     return tree_unflatten([leaf.detach().to("cpu" if i == left else device, copy=True)
                            if isinstance(leaf, torch.Tensor) else leaf for i, leaf in enumerate(leaves)], form)
@@ -84,7 +84,7 @@ class Foreach(MixedTest):
 
     @staticmethod
     def works_on_cpu(call, given):
-        """Whether the CPU supports the call; some it does not, such as quotients in place of integers."""
+        """Whether the CPU supports the call; for example, it refuses in-place quotients of integers."""
         try:
             call(on(given, "cpu"))
         except (RuntimeError, TypeError):

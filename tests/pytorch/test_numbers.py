@@ -1,5 +1,5 @@
-"""A Python number beside a tensor, in and beyond the range of its dtype, real and complex: the same values as on the CPU,
-which wraps operands around and refuses parameters that the dtype cannot hold."""
+"""A Python number combined with a tensor, in and beyond the range of its dtype, real and complex: the same values as on the
+CPU, which wraps operands around and refuses parameters that the dtype cannot hold."""
 
 import unittest
 
@@ -11,7 +11,7 @@ DTYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.
 NUMBERS = (-1, 0, 3, 127, 128, 255, 256, -129, 70_000, 2**40, -2**63, 1.5, True, 1 + 2j, 2 + 0j, .5j)
 OPERANDS = ("add sub mul true_divide floor_divide remainder fmod pow eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor "
             "bitwise_left_shift bitwise_right_shift copysign xlogy rsub").split()
-#: With the number as a tensor without dimensions, on the CPU and on the device.
+#: Called with the number as a tensor without dimensions, on the CPU and on the device.
 NUMBER_TENSORS = "maximum minimum fmax fmin logical_and logical_or logical_xor".split()
 IN_PLACE = ("add_ sub_ mul_ floor_divide_ remainder_ fmod_ eq_ ne_ lt_ ge_ bitwise_and_ bitwise_or_ bitwise_xor_ clamp_min_ "
             "clamp_max_ fill_").split()

@@ -8,7 +8,7 @@ from support import DEVICE, fallback_counts
 
 
 def trained(make, device, steps=4, scaled=False):
-    """Parameters of unusual sizes after steps with gradients that depend on the step."""
+    """Parameters of unusual sizes, trained for some steps with gradients that depend on the step."""
     parameters = [torch.linspace(-1, 1, count).reshape(shape).to(device).requires_grad_()
                   for count, shape in ((7, (7,)), (1500, (30, 50)), (1, ()), (4099, (4099,)))]
     optimizer = make(parameters)

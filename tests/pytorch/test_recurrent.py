@@ -111,8 +111,8 @@ class Layers(ScaledOnBoth):
         return [*outputs, *found]
 
     def check(self, kind, hidden, batch, length, features=5, dtype=torch.float32, x=None, results=None, **options):
-        """results: the numbers of those that have a gradient, otherwise all. 16 bits are compared with float64, because the
-        CPU rounds after each operator."""
+        """results: which results get a gradient; None: all. 16 bits are compared with float64, because the CPU rounds after
+        each operator."""
         network = MODULES[kind](features, hidden, **options).to(dtype)
         twin = copy.deepcopy(network).to(DEVICE)
         if x is None:

@@ -110,7 +110,7 @@ class RefusedArguments(unittest.TestCase):
                 samples += 1
                 with self.subTest(operator=op.full_name, sample=number):
                     self.assert_refused_alike(op, expected, refusal(op, there), listed.error_regex)
-        print(f"{samples} samples of {len(operators)} operators compared; {meta} left out: a tensor of theirs is on meta")
+        print(f"{samples} samples of {len(operators)} operators compared; {meta} left out, which have a tensor on meta")
         self.assertGreaterEqual(samples, FEWEST_SAMPLES)
         self.assertGreaterEqual(len(operators), FEWEST_OPERATORS)
         self.assertEqual((torch.ones(3, device=DEVICE) + 1).sum().item(), 6)

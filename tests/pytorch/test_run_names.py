@@ -1,4 +1,5 @@
-"""torch_rvk.run replaces names of torch.cuda: each stays what it is in PyTorch, and each call ends in a defined way."""
+"""torch_rvk.run replaces names of torch.cuda: each stays a function, class or value, with the same parameters, and each call
+ends in a defined way."""
 
 import json
 import subprocess

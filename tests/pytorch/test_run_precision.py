@@ -166,7 +166,7 @@ def in_thread():
 
 
 class Uses(unittest.TestCase):
-    """What asks for autocast's state or for a type of device by its name."""
+    """Code that asks for autocast's state, or that names a device type."""
 
     STATEMENTS = {
         "the cache of weights": "w = a.clone().requires_grad_()\nwith torch.autocast('cuda'):\n"

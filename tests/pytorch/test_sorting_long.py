@@ -15,9 +15,9 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 DTYPES = FLOATS + INTEGERS + (torch.bool,)
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-#: A line is one run up to 2048 elements, radix sort has blocks of 4096. One workgroup selects from up to 16,384
-#: elements, 1024 at a time, or from each of 512 lines or more; otherwise workgroups share lines in parts of at least
-#: 8192.
+#: A line of up to 2048 elements is sorted as one run; radix sort has blocks of 4096. One workgroup selects from a line of up to
+#: 16,384 elements, 1024 at a time, or of any size if there are 512 lines or more; otherwise workgroups share a line in parts of
+#: at least 8192 elements.
 SIZES = (2049, 3071, 3072, 3073, 4095, 4096, 4097, 16_383, 16_384, 16_385, 24_576, 24_577)
 
 
@@ -76,7 +76,7 @@ def bits(tensor):
 
 
 class LongLines(NativeTestCase):
-    #: A CPU driver runs one case of so many of the tests of every dtype; exhaustive/test_samples.py runs all.
+    #: In the tests of every dtype, a CPU driver runs one of this many cases; exhaustive/test_samples.py runs all.
     share = 3
 
     def chosen(self, *case):

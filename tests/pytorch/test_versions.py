@@ -112,11 +112,11 @@ class Building(unittest.TestCase):
 
 
 class Trial(unittest.TestCase):
-    """The package is imported into this PyTorch, which says that it has another version; the child is real."""
+    """Imports the package into this PyTorch, which claims to be another version; the child process is real."""
 
     def setUp(self):
         if DEVICE != "rvk":
-            self.skipTest("torch_rvk itself is tested")
+            self.skipTest("tests the package torch_rvk, not another device")
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.cache = folder.name
@@ -143,7 +143,7 @@ class Trial(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(f"this is {in_words(NEWER)}.0: the library for", result.stderr)
         self.assertEqual([entry["reason"] for entry in self.kept()], [""])
-        # Without a child process, because there would be no interpreter for it.
+        # Uses the stored result: there is no interpreter for a child process.
         result = self.run_with(f"{in_words(NEWER)}.0", before="sys.executable = '/nowhere'", after=works)
         self.assertEqual(result.returncode, 0, result.stderr)
 

@@ -111,7 +111,7 @@ def prepared_network(case: TrainingCase) -> nn.Module:
 
 @functools.cache
 def losses_on_the_cpu(case: TrainingCase) -> list[float]:
-    """Of 20 steps in float32; the tests of a case share them."""
+    """The losses of 20 steps in float32; the tests of a case share them."""
     return train(case, prepared_network(case), "cpu", None, STEPS).losses
 
 

@@ -43,7 +43,7 @@ FILES = ("test_indexing", "test_view_ops", "test_ops", "test_ops_gradients", "te
          "test_linalg", "test_transformers")
 TESTS_PER_PROCESS = 400  # then a fresh process, so that memory held by one test does not affect all others
 LOADING_LIMIT = 3600  # seconds for a process to import a file and create its tests, on a busy machine
-SHARES = (0.7, 0.85, 1)  # of --minutes: when the device's tests end, the second try of late ones, and the CPU's
+SHARES = (0.7, 0.85, 1)  # of --minutes, when these end: the device's tests, the second try of late tests, the CPU's tests
 
 
 class Suite:
@@ -151,7 +151,8 @@ class Queue:
             return None
 
     def _next_test(self, file: str, began: float) -> str | None:
-        """None: the file is done, the time is up, or its turn is over and another file has not been started."""
+        """The next test. None if the file is done, the time is up, or its turn is over and another file has not been
+        started."""
         with self._lock:
             tests, now = self._waiting[file], time.monotonic()
             not_begun = any(name not in self._waiting and not busy for name, busy in self._busy.items())
@@ -159,7 +160,7 @@ class Queue:
             return tests.pop() if tests and not over else None
 
     def _start(self, suite: Suite) -> Worker | None:
-        """None: the file's tests cannot run, and the table says why."""
+        """Starts a worker. None if the file's tests cannot run; the table then says why."""
         try:
             worker = suite.start(self._round.device)
             if not suite.is_listed:

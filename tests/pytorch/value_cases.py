@@ -21,8 +21,8 @@ TAKEN = {
     "nanquantile": ((-1., -INFINITY, INFINITY, NAN), IN_PYTORCH),
     **{f"{name} of integers": ((0,), AS_ON_CUDA) for name in ("floor_divide", "remainder", "fmod", "div trunc", "div floor")},
 }
-#: What the CPU does not check (it writes out of bounds, or never ends): name → numbers that the device refuses.
-#: Several threads write the repeats of -1 and 5 at the same time, before the first can object.
+#: What the CPU does not check (it writes out of bounds, or never ends): name → numbers that the device refuses. With repeats of
+#: -1 and 5, several threads write at the same time, before the first can report the error.
 UNCHECKED = {"repeat_interleave, negative, of a size": (-1, 5)}
 
 

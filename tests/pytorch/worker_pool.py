@@ -24,7 +24,7 @@ START_LIMIT = 600  # seconds until a child has loaded PyTorch and its list of op
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The tasks of the children: those of sweep_worker.py."""
+    """What the children do; sweep_worker.py has the tasks."""
     task: str
     strict: bool
     samples: int  # of each operator

@@ -53,8 +53,8 @@ def random(*shape: int, seed: int = 11) -> torch.Tensor:
 
 
 def learned(make_layer, shape: tuple[int, ...], rate: float) -> TrainingCase:
-    """A layer that learns another one of its kind from inputs of this shape. The loss is also a mean over the channels:
-    with a rate of 1/40 of their number, the error of a weight falls by 1/20 per step."""
+    """A layer that learns another one of its kind from inputs of this shape. The loss is also a mean over the channels, so at a
+    learning rate of 1/40 of their number, the error of a weight falls by 1/20 per step."""
     def batch():
         with torch.random.fork_rng(devices=()), torch.no_grad():
             torch.manual_seed(12)

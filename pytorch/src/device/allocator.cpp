@@ -16,7 +16,7 @@ namespace {
 
 using c10::CachingDeviceAllocator::DeviceStats;
 
-/// The context that the storages of some memory own together.
+/// A block of memory, and how many storages own it.
 struct Allocation {
     explicit Allocation(runtime::Buffer of) : buffer(std::move(of)) {}
     runtime::Buffer buffer;
@@ -45,7 +45,8 @@ class SharedAllocations {
         auto node = allocations_.extract(address);
         return node ? std::move(node.mapped()) : nullptr;
     }
-    /// Null for memory that is not shared. The caller holds a storage at this address.
+    /// Null for memory that is not shared. The caller must hold a storage at this address, which keeps the
+    /// allocation alive.
     Allocation* find(const void* address) const {
         const std::lock_guard lock(mutex_);
         const auto found = allocations_.find(address);

@@ -14,15 +14,15 @@ namespace rvk {
 /// c10::OutOfMemoryError.
 c10::DeviceAllocator& device_allocator();
 
-/// The data pointer of a storage whose bytes are the block's; owns the block.
+/// Returns a data pointer for a storage that uses the block's bytes. The pointer owns the block.
 c10::DataPtr storage_of(runtime::Buffer buffer, DeviceIndex index);
 
-/// A further owner of memory that a storage owns: the memory stays, even if the storage is resized. Null for
-/// memory from another allocator.
+/// Returns another owner of the memory that a storage owns: the memory stays allocated even if the storage is
+/// resized. Null for memory from another allocator.
 c10::DataPtr another_owner(const c10::DataPtr& memory);
 
 /// Prepares memory of this allocator for deferred copies (torch._lazy_clone): PyTorch's copy-on-write accepts
-/// only memory that is released by its address.
+/// only memory whose deleter gets the address itself.
 void make_shareable(c10::StorageImpl& storage);
 /// If a deferred copy shares the storage's memory, gives the storage its own memory with a copy of the bytes.
 /// Code that writes to a tensor calls this before it takes an address.

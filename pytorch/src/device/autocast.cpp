@@ -9,7 +9,7 @@ namespace at::autocast {
 
 namespace {
 
-/// Its logarithms of 16-bit probabilities overflow, so autocast refuses it, as on other devices.
+/// Autocast refuses this loss, as on other devices, because the logarithms of 16-bit probabilities overflow.
 Tensor refuse_binary_cross_entropy(const Tensor&, const Tensor&, const std::optional<Tensor>&, std::int64_t) {
     TORCH_CHECK(
         false,

@@ -13,10 +13,11 @@ namespace rvk {
 
 namespace {
 
-/// Large enough for the full rate of a link, small enough that reading and writing overlap.
+/// Bytes of a piece: large enough to reach the link's full rate, small enough that reading and writing
+/// overlap.
 constexpr std::uint64_t piece_bytes = 4ull << 20;
 constexpr std::size_t piece_count = 4;
-/// How many pieces the source device may have copied before the target device starts on the first of them.
+/// How many pieces the source device may copy ahead of the target device.
 constexpr std::size_t most_ahead = 2;
 
 /// Anonymous pages of the host.
@@ -30,12 +31,13 @@ std::shared_ptr<std::byte> pages(std::size_t bytes) {
 
 } // namespace
 
-/// Pieces of host memory that copies use in turn. Each is a block of both devices: the same pages if both
-/// drivers can import them, otherwise two blocks between which the CPU copies.
+/// Pieces of host memory that copies use in turn. Both devices access each piece: through the same pages if
+/// both drivers can import them; otherwise each device has its own block, and the CPU copies from one to the
+/// other.
 struct Bridge::Pieces {
     struct Piece {
         runtime::Buffer source, target;
-        runtime::Event read; ///< by the target's device; the piece can then be written again
+        runtime::Event read; ///< the target's device has read the piece, which can be written again
     };
 
     std::mutex mutex;
@@ -88,7 +90,7 @@ Bridge::~Bridge() = default;
 void Bridge::copy(runtime::DevicePointer to, runtime::DevicePointer from, std::uint64_t bytes) {
     struct Step {
         Pieces::Piece* piece;
-        runtime::Event written; ///< by the source's device
+        runtime::Event written; ///< the source's device has written the piece
         std::uint64_t begin, bytes;
     };
     runtime::Stream &reader = current_stream(from_), &writer = current_stream(to_);

@@ -14,8 +14,8 @@ class Bridge {
     /// Lives as long as the process. Throws c10::IndexError, runtime::Error.
     static Bridge& between(DeviceIndex from, DeviceIndex to);
 
-    /// Copies in pieces: the source is read by the current stream of its device, the target written by that
-    /// of its own. Returns when the source has been read and the writes are queued. Throws DeviceLost,
+    /// Copies in pieces: the current stream of the source's device reads, and that of the target's device
+    /// writes. Returns when the source has been read and the writes are queued. Throws DeviceLost,
     /// OutOfMemory.
     void copy(runtime::DevicePointer to, runtime::DevicePointer from, std::uint64_t bytes);
 

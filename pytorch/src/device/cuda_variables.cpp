@@ -61,7 +61,7 @@ std::optional<VisibleDevices> visible_by_cuda_variables(std::span<const std::str
         const char* const list = std::getenv(name);
         if (!list)
             return false;
-        if (visible.variable.empty() || !visible.numbers.empty()) // the first that hides all is named
+        if (visible.variable.empty() || !visible.numbers.empty()) // names the first that hides all
             visible.variable = std::string(name) + "=\"" + list + '"';
         visible.numbers = chosen(list, visible.numbers, uuids);
         return true;

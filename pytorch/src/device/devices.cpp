@@ -28,7 +28,7 @@ runtime::StreamQueue queue_of(std::size_t number) {
                                     : runtime::StreamQueue::copies;
 }
 
-/// Features that every kernel of the PyTorch device may use beyond the runtime's minimum.
+/// Features beyond the runtime's minimum that any kernel of the PyTorch device may use.
 constexpr kernels::Features needed_features{kernels::Feature::storage_16bit, kernels::Feature::storage_8bit};
 
 struct OpenDevice {
@@ -51,7 +51,7 @@ void print_log(rekindle::LogLevel level, std::string_view text) {
         print_line(text);
 }
 
-/// Set by fork() in a child of a process that has the table below.
+/// Set in the child when a process that has the table below forks.
 std::atomic<bool> in_forked_child{false};
 extern "C" void rvk_after_fork() {
     in_forked_child.store(true, std::memory_order_relaxed);
@@ -120,7 +120,7 @@ class DeviceTable {
             reason_ = "no Vulkan device can be used (`rekindle devices` says why)";
         keep_visible();
     }
-    /// Keeps only the slots that CUDA's variables name.
+    /// Keeps only the slots that CUDA's and ROCm's variables leave visible.
     void keep_visible() {
         std::vector<std::string> uuids;
         for (const auto& slot : slots_)
@@ -144,7 +144,7 @@ class DeviceTable {
 };
 
 thread_local DeviceIndex thread_device = 0;
-/// The stream id of each device; 0 if none was set.
+/// The id of this thread's current stream on each device; 0, the default stream, if none was set.
 thread_local std::vector<c10::StreamId> thread_streams;
 
 c10::Stream stream_id(DeviceIndex index, c10::StreamId id) {

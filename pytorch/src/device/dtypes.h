@@ -15,7 +15,7 @@ inline constexpr std::array dtypes_of_kernels{
     c10::ScalarType::Bool, c10::ScalarType::BFloat16,
 };
 
-/// Whether kernels have a number for this dtype. They would treat elements of any other one as float32.
+/// Whether kernels support this dtype. They would treat elements of any other dtype as float32.
 constexpr bool is_known_to_kernels(c10::ScalarType dtype) {
     return std::ranges::find(dtypes_of_kernels, dtype) != dtypes_of_kernels.end();
 }

@@ -48,8 +48,8 @@ class Hooks final : public at::PrivateUse1HooksInterface {
 /// PyTorch keeps the pointer for the whole process.
 const bool registered = [] {
     at::RegisterPrivateUse1HooksInterface(new Hooks);
-    // Programs without Python use the device's name too; if another library has already named the slot, its
-    // name stays.
+    // Names the device for programs without Python; if another library has already named the slot, its name
+    // stays.
     if (c10::get_privateuse1_backend() == "privateuseone")
         c10::register_privateuse1_backend("rvk");
     return true;

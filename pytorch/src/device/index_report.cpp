@@ -91,7 +91,7 @@ class Messages {
     std::int64_t first_ = 0;
 };
 
-/// The number that these bits are as an element of that dtype.
+/// Interprets the bits as a number of that dtype.
 double number_of(std::uint64_t bits, c10::ScalarType dtype) {
     switch (dtype) {
     case c10::ScalarType::Half:

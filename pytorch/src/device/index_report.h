@@ -1,8 +1,8 @@
 #pragma once
 /// Operands whose values an operator does not allow: indexes and classes out of range, probabilities outside
-/// 0 to 1, repeats that are negative or do not add up. A kernel that finds one accesses no memory for it and
-/// records it; nothing waits for that. The next synchronization of the device, or the next copy to the host,
-/// raises an error, like CUDA's device-side assertions, but the device stays usable.
+/// 0 to 1, repeats that are negative or do not add up. A kernel that finds such a value records it and
+/// accesses no memory with it; nothing waits for the record. The next synchronization of the device, or the
+/// next copy to the host, raises an error, like CUDA's device-side assertions, but the device stays usable.
 
 #include "devices.h"
 
@@ -11,7 +11,8 @@
 
 namespace rvk {
 
-/// The kinds of reports; the first two are the numbers in kernels/lib/report.slang.
+/// The kinds of reports. Those that kernels/include/rekindle/kernels/values.def lists have the same numbers
+/// there.
 enum class Report : std::uint32_t {
     index = 1,                ///< IndexError
     target = 2,               ///< IndexError: a class of a loss
@@ -26,7 +27,8 @@ enum class Report : std::uint32_t {
 /// number. Only the latest 1024 distinct messages are kept. Thread-safe.
 std::int64_t number_of_message(std::string_view message);
 
-/// The memory that the device's kernels report to: three int64 (a Report or 0, the value, its bound).
+/// The memory that the device's kernels report to: three int64 (a Report or 0, the value or its bits, its
+/// bound or dtype).
 std::uint64_t index_report_address(DeviceIndex index);
 
 /// Throws c10::IndexError or c10::Error if completed work has reported something since the last call.

@@ -1,6 +1,6 @@
 #pragma once
-/// Strict mode tracks which operator of this device is running, and whether it may wait for values from the
-/// device.
+/// Tracks which operator of this device is running, and whether it may wait for values from the device, which
+/// strict mode checks.
 
 #include <cstddef>
 
@@ -26,7 +26,7 @@ class OperatorScope {
 /// The operator running on this thread, or "".
 const char* running_operator() noexcept;
 
-/// In this scope a copy to the host is part of the operator's meaning: its size depends on values (nonzero),
+/// In this scope the operator may copy to the host by design: its result's size depends on values (nonzero),
 /// or the caller asked for a value (item). `reason` is only documentation.
 class AllowCopyToHost {
   public:
@@ -39,8 +39,8 @@ class AllowCopyToHost {
     bool before_;
 };
 
-/// Called whenever bytes leave the device. In strict mode, throws c10::Error inside an operator that did not
-/// allow it.
+/// Called before every copy to the host. In strict mode, throws c10::Error inside an operator that did not
+/// allow the copy.
 void check_copy_to_host(std::size_t bytes);
 
 } // namespace rvk

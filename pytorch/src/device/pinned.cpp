@@ -34,7 +34,8 @@ class PinnedAllocator final : public at::HostAllocator {
         std::memcpy(to, from, bytes);
     }
 
-    /// Host blocks are reused only after all work that was queued when they were released has finished.
+    /// Nothing to record: host blocks are reused only after all work that was queued when they were released
+    /// has finished.
     bool record_event(void*, void*, c10::Stream) override { return true; }
     void empty_cache() override { device_allocator().emptyCache({0, 0}); }
     at::HostStats get_stats() override {
@@ -54,8 +55,8 @@ class PinnedAllocator final : public at::HostAllocator {
                 device(index).allocator().reset_peaks();
     }
 
-    /// The device pointer for `address` in the device's block that holds `bytes` from there on; null if there
-    /// is none.
+    /// The device pointer for `address` if one block of the device (-1: of any device) holds `bytes` bytes
+    /// from there on; otherwise null.
     runtime::DevicePointer find(const void* address, std::uint64_t bytes, DeviceIndex index) const {
         const auto* const wanted = static_cast<const std::byte*>(address);
         const std::lock_guard lock(mutex_);

@@ -30,7 +30,7 @@ class Failure {
             reported_ = false;
     }
     bool reported() const noexcept { return reported_.load(std::memory_order_relaxed); }
-    /// Whether there was one.
+    /// Moves the failure's message to `message`. Returns false if there is no failure.
     bool take(std::string& message) {
         const std::scoped_lock lock(mutex_);
         if (!reported_.exchange(false))
@@ -46,7 +46,7 @@ class Failure {
     std::string message_;
 };
 
-/// Functions of Python's stable interface; null if the process has no Python.
+/// Functions of Python's stable C API; null if the process has no Python.
 struct Python {
     int (*holds_lock)();
     void* (*release)();

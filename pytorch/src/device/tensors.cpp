@@ -75,7 +75,7 @@ at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::Sy
     return at::cpu::as_strided_symint(self, sizes, strides, offset);
 }
 
-/// Enlarges a storage that has fewer bytes; whether it had.
+/// Enlarges the storage if it has fewer bytes. Returns whether it did.
 bool grow(const at::Storage& storage, std::size_t bytes) {
     if (bytes <= storage.nbytes())
         return false;
@@ -85,7 +85,7 @@ bool grow(const at::Storage& storage, std::size_t bytes) {
     return true;
 }
 
-/// PyTorch's own resize_ copies with memcpy on the host.
+/// Replaces PyTorch's own resize_, which copies with memcpy on the host.
 const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
                          std::optional<at::MemoryFormat> memory_format) {
     auto* const impl = self.unsafeGetTensorImpl();
@@ -106,15 +106,14 @@ const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
     return self;
 }
 
-/// PyTorch's own set_ for the CPU enlarges a storage that is too small with memcpy on the host, so it is
-/// enlarged here first.
+/// PyTorch's set_ for the CPU would enlarge a storage that is too small with memcpy on the host, so this
+/// function enlarges it first.
 at::Tensor& set_storage_with_sizes(at::Tensor& self, at::Storage storage, std::int64_t offset,
                                    at::IntArrayRef sizes, at::IntArrayRef strides) {
     at::native::checkSetStorage(self, storage, offset, sizes, strides);
     const auto first = static_cast<std::size_t>(offset);
     const std::size_t itemsize = self.dtype().itemsize();
-    if (std::ranges::all_of(sizes,
-                            [](std::int64_t size) { return size >= 0; })) // else set_ has its own message
+    if (std::ranges::all_of(sizes, [](std::int64_t size) { return size >= 0; })) // otherwise set_ reports it
         grow(storage, strides.data() == nullptr
                           ? at::detail::computeStorageNbytesContiguous(sizes, itemsize, first)
                           : at::detail::computeStorageNbytes(sizes, strides, itemsize, first));
@@ -132,9 +131,9 @@ at::Tensor lazy_clone(const at::Tensor& self) {
     return at::native::_lazy_clone(self);
 }
 
-/// Whether `tensor.data = from` may be done in place, including from or to the host. PyTorch's own check
-/// covers only its built-in devices; with that, Module.to() would create new parameters: tied ones would no
-/// longer be shared and optimizers would keep the old ones.
+/// Whether `tensor.data = from` may be done in place, also between the host and the device. PyTorch's own
+/// check covers only its built-in devices. With that check, Module.to() would create new parameters: tied
+/// parameters would no longer be shared, and optimizers would keep the old ones.
 bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
     const auto is_dense = [](const at::Tensor& tensor) {
         return tensor.layout() == at::kStrided && (tensor.is_cpu() || tensor.is_privateuseone()) &&

@@ -189,9 +189,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
     m.impl("_local_scalar_dense", TORCH_FN(local_scalar));
 }
-// These handle conjugated and negated views. PyTorch's own implementation would call _copy_from again
-// endlessly, and would give _copy_from_and_resize, whose schema does not say that it writes, a copy of the
-// view to write to.
+// These handle conjugated and negated views themselves. PyTorch's own implementation would call _copy_from
+// again without end. It would also let _copy_from_and_resize write to a copy of the view, because its schema
+// does not say that it writes.
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
     m.impl("_copy_from", torch::CppFunction::makeFallthrough());
     m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());

@@ -1,13 +1,14 @@
 #pragma once
-/// Copies between tensors of two devices (transfer.cpp). A copy on one device is the work of an operator's
-/// kernel, which is registered here, so that this folder knows no operator.
+/// Copies between tensors of two devices (transfer.cpp). An operator registers the copy within one device
+/// here, so that this folder depends on no operator.
 
 #include <ATen/core/Tensor.h>
 
 namespace rvk {
 
-/// Copies element by element with conversion, any strides, `from` expanded to the shape of `to` already; both
-/// are on one device, and neither is a conjugate or negative view. Asynchronous on the current stream.
+/// Copies elements between any strides and converts their dtype. Both tensors are on one device and have the
+/// same shape (`from` is already expanded); neither is a conjugate or negative view. Asynchronous on the
+/// current stream.
 using CopyOnDevice = void (*)(const at::Tensor& to, const at::Tensor& from);
 
 /// Registers the copy that all transfers use. Called once, while static objects are created; transfers before

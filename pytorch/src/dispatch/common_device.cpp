@@ -21,7 +21,8 @@ const c10::FunctionSchema* schema_of(std::string_view name) {
     return op ? &op->schema() : nullptr;
 }
 
-/// CUDA's kernels accept these arguments from the CPU: indices are moved, targets and lengths are read there.
+/// Whether CUDA's kernels accept this argument from the CPU: they move indices to the device, and read
+/// targets and lengths on the CPU.
 bool may_be_on_cpu(std::string_view name, const c10::Argument& argument, const c10::IValue& value) {
     if (value.isOptionalTensorList())
         return name.find("index") != std::string_view::npos;
@@ -60,7 +61,8 @@ std::uint64_t written_arguments(std::string_view name) {
     std::uint64_t written = 0;
     for (std::size_t i = 0; i < schema->arguments().size(); ++i) {
         const c10::Argument& argument = schema->arguments()[i];
-        // This schema predates annotations and does not say that the running statistics are updated.
+        // This schema predates alias annotations and does not say that the operator updates the running
+        // statistics.
         const bool running = batch_norm && argument.name().starts_with("running_");
         if (running || (argument.alias_info() && argument.alias_info()->isWrite()))
             written |= std::uint64_t{1} << i;

@@ -1,8 +1,8 @@
 #pragma once
-/// Checks that all tensors of an operator are on one device. What is rejected follows PyTorch's own rules for
-/// CUDA: an operator whose `device_check` in native_functions.yaml is NoCheck checks its operands itself
-/// (most are TensorIterators, which take 0-dimensional CPU tensors as numbers); every other operator accepts
-/// no tensor from a second device, not even a number.
+/// Checks that all tensors of an operator are on one device, by PyTorch's own rules for CUDA: an operator
+/// whose `device_check` in native_functions.yaml is NoCheck checks its operands itself (most use a
+/// TensorIterator, which accepts 0-dimensional CPU tensors as numbers); every other operator accepts no
+/// tensor from a second device, not even a number.
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/List.h>
@@ -75,7 +75,7 @@ class CommonDevice {
     std::size_t position_ = 0, mixed_position_ = 0;
 };
 
-/// The arguments that the operator writes to, by its schema: bit i for argument i.
+/// A mask of the arguments that the operator writes to, according to its schema: bit i for argument i.
 std::uint64_t written_arguments(std::string_view name);
 
 /// unshare (../device/allocator.h) for every tensor of an argument.
@@ -123,8 +123,8 @@ class RegisteredOperator {
 };
 
 /// The same for the arguments of a boxed call. If PyTorch leaves the check to the operator, this accepts only
-/// what CUDA's kernels accept: 0-dimensional CPU tensors, indices of advanced indexing, and the targets of
-/// ctc_loss.
+/// what CUDA's kernels accept: 0-dimensional CPU tensors, indices of advanced indexing, targets and lengths
+/// of ctc_loss, and sizes of nested tensors.
 void check_devices(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments);
 
 } // namespace rvk

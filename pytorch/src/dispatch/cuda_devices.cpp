@@ -29,8 +29,8 @@ std::optional<c10::Device> mapped(std::optional<c10::Device> device) {
     return device ? std::optional(mapped(*device)) : std::nullopt;
 }
 
-/// There are no CUDA tensors, so an operator reaches CUDA's dispatch keys only by its device argument, also
-/// in builds of PyTorch that have kernels for CUDA.
+/// Handles a call that PyTorch dispatches to CUDA. There are no CUDA tensors, so only a device argument leads
+/// there, even in builds of PyTorch that have kernels for CUDA.
 void call_on_rvk(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     bool found = false;
     for (std::size_t i = stack->size() - op.schema().arguments().size(); i < stack->size(); ++i) {
@@ -45,8 +45,8 @@ void call_on_rvk(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     op.callBoxed(*stack);
 }
 
-/// `to` compares devices to decide whether it may return its argument: without these kernels, it would copy
-/// every rvk tensor that is moved to CUDA.
+/// `to` compares devices to decide whether it may return its argument. Without these kernels, moving an rvk
+/// tensor to CUDA would always copy it.
 at::Tensor to_layout(const at::Tensor& self, std::optional<c10::ScalarType> dtype,
                      std::optional<c10::Layout> layout, std::optional<c10::Device> device,
                      std::optional<bool> pinned, bool non_blocking, bool copy,
@@ -71,7 +71,7 @@ at::Tensor to_full_precision(const at::Tensor& self, bool cuda_enabled, bool) {
     return cuda_enabled && is_reduced ? self.to(c10::kFloat) : self;
 }
 
-/// The current device and its streams, for code that asks CUDA for them.
+/// Answers code that asks CUDA for the current device and its streams.
 class CudaGuard final : public c10::impl::DeviceGuardImplInterface {
   public:
     explicit CudaGuard(const c10::impl::DeviceGuardImplInterface* guard) : guard_(guard) {}
@@ -141,7 +141,7 @@ bool takes_device(const c10::FunctionSchema& schema) {
     });
 }
 
-/// Replaces the kernels that CUDA and ROCm builds have for this key of operators that take a device.
+/// Replaces the kernels that CUDA and ROCm builds have under this key for operators that take a device.
 void replace_kernels(DispatchKey key, std::deque<torch::Library>& kernels) {
     std::map<std::string, torch::Library*> by_namespace;
     for (const auto& name : c10::Dispatcher::singleton().getAllOpNamesForDispatchKey(key)) {

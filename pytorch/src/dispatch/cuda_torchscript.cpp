@@ -19,7 +19,7 @@ bool has_device(const c10::FunctionSchema& schema) {
     });
 }
 
-/// Comparisons of devices distinguish CUDA and rvk, as in Python.
+/// Whether the operator compares devices. Comparisons still distinguish CUDA and rvk, as in Python.
 bool compares(const c10::FunctionSchema& schema) {
     return schema.name() == "aten::eq" || schema.name() == "aten::ne";
 }

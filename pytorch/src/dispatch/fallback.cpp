@@ -24,7 +24,7 @@ class Counts {
         static auto* const counts = new Counts; // operators may run while static objects are being destroyed
         return *counts;
     }
-    /// Returns whether this is the first call.
+    /// Counts a call. Returns whether it is the operator's first.
     bool add(const std::string& name) {
         const std::lock_guard lock(mutex_);
         return counts_[name]++ == 0;
@@ -65,7 +65,8 @@ std::optional<c10::Device> device_of(c10::ArrayRef<c10::IValue> arguments) {
     return std::nullopt;
 }
 
-/// CPU kernels reject a generator of another device: they get a CPU generator, seeded from ours.
+/// CPU kernels reject a generator of another device, so each of ours is replaced with a CPU generator seeded
+/// from it.
 void replace_generators(torch::jit::Stack& stack, std::size_t begin, std::optional<c10::Device> device) {
     for (std::size_t i = begin; i < stack.size(); ++i) {
         if (!stack[i].isGenerator())
@@ -80,7 +81,8 @@ void replace_generators(torch::jit::Stack& stack, std::size_t begin, std::option
     }
 }
 
-/// PyTorch places results on the device of the first tensor argument, which may be a number on the CPU.
+/// Moves results to the device: PyTorch leaves them on the device of the first tensor argument, which may be
+/// a number on the CPU.
 void bring_results_back(const c10::OperatorHandle& op, torch::jit::Stack& stack, c10::Device device) {
     const std::size_t begin = stack.size() - op.schema().returns().size();
     for (std::size_t i = begin; i < stack.size(); ++i) {

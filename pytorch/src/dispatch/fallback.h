@@ -1,6 +1,6 @@
 #pragma once
-/// Operators without a kernel for this device run on the CPU: reported once each, counted, an error in strict
-/// mode.
+/// Operators without a kernel for this device run on the CPU. Each is logged once and counted; in strict mode
+/// it is an error.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -28,9 +28,9 @@ void reset_fallback_counts();
 /// Returns how many it registered.
 int register_direct_fallbacks();
 
-/// Like register_direct_fallbacks, for one kind of tensors: every operator with a kernel for `cpu_key` and
-/// none for `key` gets one for `key`, so that no composite kernel takes its place; views do not get one. For
-/// dense tensors, only operators with a detour through out= do. Returns how many it registered.
+/// Gives every operator that has a kernel for `cpu_key` but none for `key` a kernel for `key`, so that no
+/// composite kernel takes its place: for dense tensors, only operators whose composite kernel would take a
+/// detour through out=; for other layouts, all operators except views. Returns how many it registered.
 int register_directly(c10::DispatchKey key, c10::DispatchKey cpu_key, torch::CppFunction (*make_kernel)());
 
 /// Calls register_directly for sparse and nested tensors. Must be called once, after all other registrations.

@@ -32,7 +32,7 @@ std::uint64_t span_of(at::IntArrayRef sizes, at::IntArrayRef strides, std::uint6
     return (last + 1) * element_bytes;
 }
 
-/// The memory of a tensor on a device of this kind; throws for other devices.
+/// The address of a tensor's memory. Throws if the tensor is not on a device of this kind.
 std::uint64_t checked_address(c10::Device device, const void* data) {
     if (!device.is_privateuseone()) [[unlikely]]
         report_two_devices(c10::Device(c10::kPrivateUse1, current_device()), device, running_operator());
@@ -76,7 +76,7 @@ struct PipelineKeyHash {
     }
 };
 
-/// The key has the values without the names.
+/// Throws unless the constants have the kernel's names: the key has only their values.
 void check_names(const kernels::Kernel& kernel, std::span<const ConstantValue> constants) {
     TORCH_INTERNAL_ASSERT(std::ranges::equal(kernel.constants, constants, {},
                                              &kernels::SpecializationConstant::name, &ConstantValue::name),
@@ -93,9 +93,9 @@ void check_dtypes(std::span<const ConstantValue> constants) {
     }
 }
 
-/// The device's own table of pipelines finds them by the texts of all names, under a lock that all threads
-/// share. Each thread remembers what it got from there, so that a repeated launch compares only numbers,
-/// takes no lock and checks neither names nor dtypes.
+/// Device::request looks pipelines up by the text of all names, under a lock that all threads share. Each
+/// thread remembers the pipelines that it got, so that a repeated launch compares only numbers, takes no lock
+/// and checks neither names nor dtypes.
 const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kernel,
                                   std::span<const ConstantValue> constants) {
     PipelineKey key{index, &kernel, {}};

@@ -50,9 +50,10 @@ Access writes(const at::TensorIteratorBase& iterator, int operand);
 /// kernels/lib/layout.slang). Kernels check that an item is below `count`.
 Groups linear_groups(std::int64_t count, std::uint32_t per_group);
 
-/// Queues a dispatch on the calling thread's stream of that device. `constants`: all of the kernel's, in
-/// their order (the list() of its family's struct). Throws c10::Error if an access is to another device's
-/// memory, or writes to memory that a deferred copy shares.
+/// Queues a launch on the calling thread's current stream of that device. `constants` are all of the kernel's
+/// constants, in their order (list() of its family's struct). Throws c10::Error if an access is to another
+/// device's memory, or writes to memory that a deferred copy shares; c10::NotImplementedError if kernels do
+/// not support a dtype among the constants, or the device does not support the kernel.
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
             std::span<const std::byte> parameters, std::span<const Access> accesses,
             std::span<const kernels::ConstantValue> constants);
@@ -76,7 +77,7 @@ void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups gr
             const typename P::Constants& constants) {
     launch(device, kernel, groups, parameters, std::span(accesses.begin(), accesses.size()), constants);
 }
-/// With the constants' initial values, or without constants.
+/// For a kernel without constants, or whose constants keep their initial values.
 template <class P>
 void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
             const std::type_identity_t<P>& parameters, std::span<const Access> accesses) {
@@ -107,7 +108,7 @@ class [[nodiscard]] UploadedBlock {
     UploadedBlock(DeviceIndex index, std::span<const T> values)
         : UploadedBlock(index, std::as_bytes(values)) {}
 
-    /// For a kernel's parameters. Not of a temporary, whose memory could be reused before the launch.
+    /// For a kernel's parameters. Deleted for temporaries, whose memory could be reused before the launch.
     std::uint64_t address() const& { return memory_.pointer.address; }
     std::uint64_t address() const&& = delete;
 

@@ -1,7 +1,6 @@
 /// Sparse, nested and quantized tensors. The first two keep their component tensors on the device;
 /// computations with them run on the CPU unless PyTorch composes them from operators of dense tensors or
-/// operators/product/sparse_product.cpp computes them.
-/// Quantized tensors are not supported.
+/// operators/product/sparse_product.cpp computes them. Quantized tensors are not supported.
 
 #include "fallback.h"
 
@@ -20,8 +19,8 @@ namespace {
 
 using c10::DispatchKey;
 
-// PyTorch's CPU kernels of these operators access elements only through the dispatcher; the same functions
-// serve CUDA (native_functions.yaml names one for both), so they work with tensors of any device.
+// PyTorch's CPU kernels for these operators access elements only through the dispatcher, so they work with
+// tensors of any device (native_functions.yaml names the same functions for CUDA).
 constexpr std::string_view of_coo =
     "_sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims_and_tensors sparse_resize_ "
     "sparse_resize_and_clear_ sparse_dim _dimI dense_dim _dimV _nnz is_coalesced _coalesced_ _indices "
@@ -61,8 +60,8 @@ void refuse_quantized(const c10::OperatorHandle& op, torch::jit::Stack*) {
                                 "): quantize on the CPU, tensor.cpu(), or use float16 or bfloat16.");
 }
 
-/// _sparse_mm_reduce_impl(sparse, dense, reduce): its kernel saves what the gradient needs only if its
-/// arguments require a gradient, so the CPU copies must require one.
+/// _sparse_mm_reduce_impl(sparse, dense, reduce): the kernel saves what the backward pass needs only if its
+/// arguments require a gradient, so the CPU copies must require one too.
 void reduce_products(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const std::size_t sparse = stack->size() - 3, dense = stack->size() - 2;
     const c10::Device device = (*stack)[sparse].toTensor().device();
@@ -80,7 +79,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
     return to.copy_(from);
 }
 
-/// Registers operators for tensors of this kind: `names` use PyTorch's CPU kernels directly, the others fall
+/// Makes the operators in `names` use PyTorch's CPU kernels directly on tensors of this kind; all others fall
 /// back to the CPU.
 template <DispatchKey cpu_key>
 void register_kind(torch::Library& m, std::string_view names) {

@@ -12,8 +12,8 @@ using rekindle::products::groups_per_row;
 using rekindle::products::most_groups;
 using rekindle::products::most_iterations;
 
-/// Calls launch_range(begin, end) for consecutive ranges of at most `most` out of `count`, so that the loops
-/// of one launch stay within most_iterations.
+/// Divides `count` items into consecutive ranges of at most `most` and calls launch_range(begin, end) for
+/// each, so that the loops of one launch stay within most_iterations.
 template <class F>
 void in_ranges(std::int64_t count, std::int64_t most, F&& launch_range) {
     for (std::int64_t begin = 0; begin < count; begin += most)

@@ -1,5 +1,5 @@
 #pragma once
-/// One line registers PyTorch's structured operators for this device.
+/// Registers PyTorch's structured operators for this device, one line for each.
 ///
 /// A structured operator of PyTorch is a class with meta() (shapes, dtypes, checks, the TensorIterator) and
 /// impl() (the work). If impl() only calls a dispatch stub, use PyTorch's own class:
@@ -58,8 +58,8 @@ class StructuredOperator final : public S {
         return proxies_[output] ? *proxies_[output] : outputs[output];
     }
     /// Kernels that are not launched from a TensorIterator (which has its own checks) may write before they
-    /// have read everything: an output that is also this input is computed in separate memory. An output that
-    /// partially overlaps the input is rejected.
+    /// have read everything, so an output that is also this input is computed in separate memory. An output
+    /// that partially overlaps the input is rejected.
     void keep_apart_from(const at::Tensor& input) {
         if (!input.defined() || !input.has_storage())
             return;

@@ -6,20 +6,20 @@
 ///   combine(Tensor[] parts, Tensor(a!) out, int kind, float factor) -> ()
 ///       Reduces flat tensors (reduction.h).
 ///   promised_work(Tensor[] tensors, Device device, int source_rank) -> Work
-///       Makes the Work of an operation on the tensors that another thread is going to queue
+///       Makes the Work of an operation on the tensors, which another thread is going to queue
 ///       (promised_work.h).
 ///   keep_work(Work work) -> ()
-///       The operation is queued on the current stream of its device.
+///       Keeps the promise: the operation is queued on the current stream of its device.
 ///   fail_work(Work work, str message) -> ()
-///       The operation has failed.
+///       Marks the operation as failed.
 ///   await_work(Work work) -> ()
 ///       Waits until the work is kept or has failed, and throws its error.
 ///   alias_memory(Tensor tensor) -> Tensor
 ///       Returns a tensor that keeps the memory of `tensor` (promised_work.h).
 ///   keep_promises() -> ()
-///       The calling thread calls keep_work or fail_work from now on.
+///       Declares that the calling thread will call keep_work or fail_work.
 ///   compute_alone() -> ()
-///       PyTorch's operators are single-threaded on the calling thread from now on.
+///       Makes PyTorch's operators single-threaded on the calling thread.
 ///   ranks_are_gone(int[] ranks, str what) -> str
 ///       The sentence for ranks whose connections ended.
 ///   ranks_are_late(int[] ranks, str what, float timeout) -> str
@@ -152,8 +152,8 @@ TORCH_LIBRARY_FRAGMENT(rvk, m) {
     register_classes(m);
 }
 
-/// Gives DistributedDataParallel host times: when it queued each step. Without a timer for the device, it
-/// would print a warning.
+/// Gives DistributedDataParallel the host times at which it queued each step. Without a timer for the device,
+/// it would print a warning.
 class QueueTimer final : public c10d::Timer {
   public:
     explicit QueueTimer(c10::Device) {}

@@ -1,5 +1,5 @@
 #pragma once
-/// Collectives between processes on several hosts: Python code that uses Gloo
+/// Collectives between processes on several hosts, which Python code runs with Gloo
 /// (torch_rvk/distributed/between_hosts.py).
 
 #include "transport.h"

@@ -42,7 +42,7 @@ std::vector<at::Tensor> aliases(const std::vector<at::Tensor>& tensors) {
     return result;
 }
 
-/// Flat views of the tensors; those that are not contiguous are copied.
+/// Returns flat views of the tensors, or flat copies of those that are not contiguous.
 std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     std::vector<at::Tensor> result;
     for (const at::Tensor& tensor : tensors)

@@ -55,7 +55,7 @@ class Group : public torch::CustomClassHolder {
     void run_jobs();
     const Job* next_job();
     void remove_job();
-    /// The call behind the running one (transport.h).
+    /// Returns the call that is queued behind the running one (transport.h).
     std::optional<Following> following(std::chrono::microseconds patience);
     void run(const Job& job) noexcept;
     void run_call(const Call& call, Staging& staging);

@@ -38,8 +38,7 @@ int thread_count() {
     return count;
 }
 
-/// Has one thread fewer than thread_count(), because the calling thread works, too. Lives as long as the
-/// process.
+/// A pool of thread_count() - 1 threads, because the calling thread works too. Lives as long as the process.
 class Pool {
   public:
     static Pool& instance() {

@@ -15,9 +15,9 @@ namespace rvk::distributed {
 /// Makes PyTorch's operators single-threaded on the calling thread.
 void compute_alone();
 
-/// Divides a range of `count` elements, of element_bytes each, into parts and calls run(begin, end) for each,
-/// on this process's share of the CPUs (at most four threads) if the range is large, otherwise once. Rethrows
-/// the first exception after all parts have ended. Thread-safe.
+/// Divides a range of `count` elements of element_bytes each into parts and calls run(begin, end) for each
+/// part, on this process's share of the CPUs (at most four threads). A small range is one part. Rethrows the
+/// first exception after all parts have ended. Thread-safe.
 void in_parts(std::int64_t count, std::size_t element_bytes,
               const std::function<void(std::int64_t begin, std::int64_t end)>& run);
 

@@ -44,7 +44,7 @@ ssize_t send_bytes(int socket, const std::string& message) {
 std::string receive_bytes(int socket) {
     std::array<char, longest_message> buffer;
     ssize_t bytes = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (bytes < 0 && errno == ECONNRESET) // the peer closed with unread messages; its own can still be read
+    if (bytes < 0 && errno == ECONNRESET) // the peer left messages unread; its own can still be read
         bytes = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
     return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))};
 }

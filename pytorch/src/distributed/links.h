@@ -34,7 +34,7 @@ struct Operation {
     std::chrono::steady_clock::time_point end;
 };
 
-/// A file descriptor that is closed with its owner.
+/// A file descriptor that its owner closes.
 class Descriptor {
   public:
     explicit Descriptor(int number = -1) noexcept : number_(number) {}
@@ -51,8 +51,8 @@ class Descriptor {
 class Links {
   public:
     /// peers: the connected SOCK_SEQPACKET sockets by rank; that of this rank is unused. memories: the shared
-    /// memories of all ranks, as flat host tensors of bytes. ranks: the names of the ranks, their numbers in
-    /// the default group.
+    /// memories of all ranks, as flat host tensors of bytes. ranks: the number of each rank in the default
+    /// group, for messages.
     Links(int rank, std::vector<Descriptor> peers, std::vector<at::Tensor> memories,
           std::vector<std::int64_t> ranks);
 
@@ -60,14 +60,14 @@ class Links {
     int size() const noexcept { return static_cast<int>(peers_.size()); }
     std::span<const at::Tensor> memories() const noexcept { return memories_; }
 
-    /// Where the slot of this round, or of the round `ahead` rounds later, begins in each rank's memory, in
+    /// The offset of the slot of this round, or of the round `ahead` rounds later, in each rank's memory, in
     /// bytes.
     std::int64_t slot(std::size_t ahead = 0) const noexcept;
 
     /// Announces that this rank's slot is filled, and waits for all others. In the first round of an
     /// operation, all ranks must call the same one. Throws PeerFailed.
     void meet(const Operation& operation, bool first);
-    /// Ends the round, after this rank has started to read the others' slots.
+    /// Ends the round. Call it after this rank has started to read the others' slots.
     void advance() noexcept { ++round_; }
 
     /// Tells the other ranks why this one gives up, and closes the connections.

@@ -17,18 +17,18 @@ namespace {
 
 using kernels::ceil_div;
 
-/// Tensors of at most this many bytes are reduced by every rank as a whole; larger ones are divided among the
-/// ranks.
+/// Every rank reduces tensors of at most this many bytes as a whole; three or more ranks divide the reduction
+/// of larger tensors.
 constexpr std::int64_t small_tensor = 64 << 10;
 /// Tensors of at most this many bytes travel in one piece: a round costs as much time as the copy of such a
 /// piece.
 constexpr std::int64_t smallest_piece = 2 << 20;
 /// Larger tensors travel in at least this many pieces, so that copies in both directions overlap.
 constexpr std::int64_t fewest_pieces = 4;
-/// Piece sizes are multiples of this many bytes, so that pieces divide no element and no cache line.
+/// Piece sizes are multiples of this many bytes, so that no element and no cache line lies in two pieces.
 constexpr std::int64_t piece_alignment = 64 << 10;
-/// While the device has not reached a call yet, the host often queues the next one. The thread looks for it
-/// this many times, with pauses of this length.
+/// The host often queues the next call before the device has reached the current one. The thread looks for
+/// the next call this many times, with pauses of this length.
 constexpr int most_attempts = 20;
 constexpr std::chrono::microseconds pause{50};
 
@@ -48,7 +48,7 @@ class Pieces {
     Pieces(at::Tensor tensor, std::int64_t bytes)
         : tensor_(std::move(tensor)), length_(bytes / static_cast<std::int64_t>(tensor_.element_size())) {}
     std::int64_t count() const { return ceil_div(tensor_.numel(), length_); }
-    /// Empty if there are fewer pieces.
+    /// The piece with this number; empty if there are fewer pieces.
     at::Tensor operator[](std::int64_t number) const {
         const std::int64_t begin = std::min(number * length_, tensor_.numel());
         return tensor_.slice(0, begin, std::min(begin + length_, tensor_.numel()));
@@ -128,7 +128,8 @@ void OneHost::begin_following(const Wait& own, DeviceIndex device, bool reads) {
         if (const auto next = following_(attempt == 0 ? std::chrono::microseconds(0) : pause)) {
             const bool may_begin = next->call && next->call->device == device;
             const auto tensor = may_begin ? first_post(*next->call) : std::nullopt;
-            // The reads of this round may use the same queue, and would then wait for `ready`, too.
+            // The reads of this round may use the same queue as that write, and would then wait for `ready`
+            // too.
             if (!tensor || (reads ? !next->ready.done() : !next->ready.submit()))
                 return;
             memory_->write_after(next->ready);
@@ -237,8 +238,8 @@ void OneHost::gather_parts(const at::Tensor& piece) {
 
 void OneHost::all_reduce_in_parts(const Operation& operation, Staging& staging, const at::Tensor& tensor,
                                   const Reduction& reduction) {
-    // A piece is gathered one round later than it could be, so that its reduction is hidden by the next
-    // piece's.
+    // Each piece is gathered one round later than possible, so that its reduction overlaps with the next
+    // piece's round.
     const Pieces pieces = pieces_of(tensor);
     const std::int64_t total = pieces.count();
     Posts posts;
@@ -281,7 +282,7 @@ void OneHost::gather(const Operation& operation, Staging& staging, Tensors outpu
     gather_rounds(operation, staging, outputs, tensor, bytes_of(tensor));
 }
 
-/// most: the bytes of the largest rank's tensor.
+/// most: the bytes of the largest tensor of any rank.
 void OneHost::gather_rounds(const Operation& operation, Staging& staging, Tensors outputs,
                             const at::Tensor& tensor, std::int64_t most) {
     const std::int64_t bytes = piece_bytes(most);

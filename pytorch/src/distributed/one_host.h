@@ -2,9 +2,9 @@
 /// Collectives between processes on one host, through shared memory (links.h), which the devices read and
 /// write (shared_memory.h).
 ///
-/// Tensors travel in pieces. While a piece is being reduced, the next ones are on their way. With two ranks,
-/// both reduce everything, which saves exchanging the results. With more, each rank reduces a part of each
-/// piece, and a second round exchanges the parts.
+/// Tensors travel in pieces. While a piece is being reduced, the next ones are on their way. Two ranks both
+/// reduce everything, which saves exchanging the results; so do more ranks if the tensor is small. Otherwise
+/// each rank reduces a part of each piece, and a second round exchanges the parts.
 
 #include "shared_memory.h"
 #include "transport.h"
@@ -42,21 +42,22 @@ class OneHost final : public Transport {
         std::optional<std::int64_t> after;
     };
     using Posts = std::vector<std::optional<Post>>; ///< an empty post: this rank fills no slot in that round
-    /// Its argument is the number of the round. Empty if this rank reads nothing.
+    /// Called with the number of the round. Empty if this rank reads nothing.
     using Consume = std::function<void(std::int64_t)>;
 
     /// Runs a round for each post. Calls consume when all ranks have filled their slots; it queues work that
     /// reads them.
     void run_rounds(const Operation& operation, Staging& staging, const Posts& posts, const Consume& consume);
-    /// Starts to write what the next call sends first. `own` is the write of the round that is running.
+    /// Starts to write what the next call sends first, if that call is queued in time. `own` is the write of
+    /// the round that is running; reads: whether this rank reads in that round.
     void begin_following(const Wait& own, DeviceIndex device, bool reads);
     /// What this rank sends in the first round of the call; empty if that is more than one tensor.
     std::optional<at::Tensor> first_post(const Call& call) const;
     Wait write(const std::optional<Post>& post, std::size_t ahead);
     /// Returns a tensor of the device with what is in a rank's slot, `offset` bytes from its start.
     at::Tensor read(int rank, const at::Tensor& like, std::int64_t offset = 0);
-    /// Copies to `target` what is in a rank's slot, `offset` bytes from its start. Does nothing for no
-    /// elements.
+    /// Copies to `target` what is in a rank's slot, `offset` bytes from its start. Does nothing if `target`
+    /// has no elements.
     void copy(const at::Tensor& target, int rank, std::int64_t offset = 0);
 
     void reduce_on(const Operation& operation, Staging& staging, const at::Tensor& tensor,
@@ -79,7 +80,7 @@ class OneHost final : public Transport {
     const std::unique_ptr<Links> links_;
     const int rank_, size_;
     std::map<DeviceIndex, std::unique_ptr<SharedMemory>> memories_;
-    SharedMemory* memory_ = nullptr; ///< that the running operation uses
+    SharedMemory* memory_ = nullptr; ///< used by the running operation
     std::deque<Wait> reads_;         ///< each waits for the reads of one of the latest rounds
     const FollowingOf following_;
     std::deque<Wait> begun_; ///< the first write of the next operation, if it was started early

@@ -34,9 +34,10 @@ class PromisedWork final : public c10d::Work {
     std::vector<at::Tensor> result() override { return tensors_; }
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
-    /// The operation is queued on the calling thread's current stream.
+    /// Keeps the promise: the operation is queued on the calling thread's current stream.
     void keep();
-    /// The operation has failed. Work that waits for it runs, with unknown values in the operation's tensors.
+    /// Marks the operation as failed. Work that waits for it runs, with unknown values in the operation's
+    /// tensors.
     void fail(const std::string& message);
     /// Waits until the work is kept or has failed. Throws its error.
     void await();

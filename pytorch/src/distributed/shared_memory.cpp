@@ -25,16 +25,15 @@ namespace rvk::distributed {
 
 namespace {
 
-/// Kernels that wait for the host's memory take compute units from the training beside them, which the
-/// measurement on an idle device does not show; so copies are preferred unless they take this many times
-/// longer.
+/// Kernels that wait for the host's memory take compute units from the training. The measurement on an idle
+/// device does not show this cost, so copies are preferred unless they take this many times longer.
 constexpr double kernels_must_gain = 1.3;
 
 std::span<std::byte> bytes_of(const at::Tensor& host) {
     return {static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()};
 }
 
-/// The device copies from and to pinned buffers, and the CPU between those and the shared memory.
+/// The device copies from and to pinned buffers, and the CPU copies between those and the shared memory.
 class Staged final : public SharedMemory {
   public:
     Staged(std::span<const at::Tensor> memories, Staging& staging)
@@ -140,7 +139,7 @@ class Copied final : public Imported {
     at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) override {
         at::Tensor own;
         {
-            // So that the allocator takes memory that this stream used before.
+            // Makes the allocator take memory that this stream used before.
             const c10::StreamGuard guard(fetching_);
             own = at::empty_like(like);
         }
@@ -179,8 +178,8 @@ const char* description_of(const std::string& way) {
     return way == "staged" ? "pinned buffers" : way == "copied" ? "copies" : "kernels that access it";
 }
 
-/// The time to write a piece to this rank's own memory and to add what was written to a tensor; the median of
-/// three.
+/// Measures the seconds that it takes to write a piece to this rank's own memory and to add it to a tensor
+/// from there. Returns the median of three runs.
 double seconds_of(SharedMemory& way, int rank, std::int64_t begin, const Staging& staging) {
     using Clock = std::chrono::steady_clock;
     at::Tensor tensor = at::zeros(

@@ -48,14 +48,15 @@ class SharedMemory {
     virtual void wait_for_results() = 0;
     /// Makes later writes wait for the event. Copies and reads may wait for it, too.
     virtual void write_after(const runtime::Event& event) = 0;
-    /// Starts to copy tensors to consecutive addresses. The result waits until they are there.
+    /// Starts to copy tensors to consecutive addresses. The returned Wait ends when they are there.
     virtual Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) = 0;
     /// Starts to copy from the memory to a tensor.
     virtual void copy_to(const at::Tensor& target, int rank, std::int64_t begin) = 0;
     /// Returns a tensor of the device with the size and dtype of `like` and the values in the memory. It may
-    /// be the memory itself, so it is valid until reads() has been waited for.
+    /// be a view of the memory itself, so it is valid only until the result of reads() has been waited for.
     virtual at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) = 0;
-    /// The result waits for the reads and copies so far; then the memory can be overwritten.
+    /// The returned Wait ends when the reads and copies so far have finished; the memory can then be
+    /// overwritten.
     virtual Wait reads() = 0;
 };
 

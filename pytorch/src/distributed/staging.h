@@ -12,8 +12,8 @@
 
 namespace rvk::distributed {
 
-/// The most bytes of a piece: large enough for the full rate of a link, small enough that the first piece
-/// comes soon.
+/// The most bytes of a piece: large enough to reach the link's full rate, small enough that the first piece
+/// arrives soon.
 constexpr std::int64_t largest_piece = 16 << 20;
 
 /// The pinned buffers and the stream of one device, for one thread at a time. Tensors are flat and have at
@@ -28,7 +28,7 @@ class Staging : public torch::CustomClassHolder {
     /// Starts to copy flat tensors to consecutive addresses of the host. At most largest_piece bytes in
     /// total; at most two more downloads may start before this one's wait_for(). Returns its number.
     std::int64_t download(std::span<const at::Tensor> tensors);
-    /// The event that ends the download.
+    /// The event that is reached when the download has finished.
     runtime::Event event_of(std::int64_t download) const {
         return down_[static_cast<std::size_t>(download % depth)].copied;
     }

@@ -46,11 +46,11 @@ struct Call {
 
 /// A call that is queued behind the running one.
 struct Following {
-    /// Valid until the running operation returns. Null: it may not begin before that operation has ended.
+    /// Valid until the running operation returns. Null if it must not begin before that operation has ended.
     const Call* call = nullptr;
-    runtime::Event ready; ///< the call's tensors may be read then
+    runtime::Event ready; ///< reached when the call's tensors may be read
 };
-/// Returns the next call, for which it waits for at most `patience`; empty if none has been queued.
+/// Waits at most `patience` for the next call and returns it; empty if none has been queued.
 using FollowingOf = std::function<std::optional<Following>(std::chrono::microseconds patience)>;
 
 /// The collective operations of one rank. All tensors are flat and on the staging's device, and the staging's

@@ -2,8 +2,8 @@
 
     torch.distributed.init_process_group()          # or "rvk", or "cpu:gloo,rvk:rvk"
 
-operators.py receives the calls and group.py queues them. C++ runs collectives (pytorch/src/distributed), between hosts through
-between_hosts.py. CPU tensors go to Gloo. docs/distributed.md describes the rest.
+operators.py receives the calls and group.py queues them. C++ runs the collectives (pytorch/src/distributed); between hosts, it
+calls between_hosts.py. CPU tensors go to Gloo. docs/distributed.md describes the rest.
 """
 
 import atexit
@@ -28,7 +28,7 @@ def _create(options, _backend_options):
 
 
 def _of_this_start(store):
-    """Separates the keys of each start, because torchrun can keep its store when it restarts the processes."""
+    """Gives each start of the processes its own keys, because torchrun can keep its store when it restarts them."""
     return torch.distributed.PrefixStore(f"start{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
 
 
@@ -42,7 +42,8 @@ def replace(name, wrap):
 
 
 def _with_default(init_process_group):
-    """Chooses rvk if the caller names no backend. PyTorch would choose it only for rvk tensors, and none for CPU tensors."""
+    """Chooses rvk if the caller names no backend. PyTorch itself would choose rvk only for rvk tensors, and no backend for CPU
+    tensors."""
 
     def call(backend=None, *arguments, **keywords):
         if backend is None and torch._C._get_accelerator().type == NAME:

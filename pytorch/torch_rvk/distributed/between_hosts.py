@@ -1,7 +1,7 @@
 """Collectives between processes on several hosts. Tensors are copied to pinned memory in pieces, and Gloo transfers them.
 
-For reductions and dtypes that Gloo lacks, every rank gathers all tensors and reduces them itself. 16-bit numbers are sent as
-float32, so that Gloo accumulates in float32.
+For reductions and dtypes that Gloo lacks, every rank gathers all tensors and reduces them itself. Gloo reduces 16-bit numbers
+as float32, so that it accumulates in float32.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ def _length(tensor):
 
 
 def _piece(tensor, number):
-    """Returns the piece of a flat tensor with this number. Empty if the tensor has fewer pieces."""
+    """Returns piece `number` of a flat tensor. Empty if the tensor has fewer pieces."""
     return tensor[number * _length(tensor) : (number + 1) * _length(tensor)]
 
 
@@ -67,7 +67,7 @@ class BetweenHosts:
         self.rank, self.size = rank, size
 
     def run(self, collective, operation, staging, outputs, inputs, root, reduction):
-        """Runs the collective with that name. Call in pytorch/src/distributed/group.h describes the tensors."""
+        """Runs the collective with that name. Call in pytorch/src/distributed/transport.h describes the tensors."""
         arguments = {
             "barrier": (),
             "all_reduce": (*outputs, reduction),

@@ -26,7 +26,7 @@ _MOST_WAITING = 256  # sends and receives in flight at the same time
 
 
 class _Job:
-    """A send or receive for the group's thread, and the Work that it ends. Errors say what it was and who the peer is."""
+    """A send or receive for the group's thread, and its Work. Errors name the operation and the peer."""
 
     def __init__(self, function, tensor, what, peer):
         self.function = function
@@ -36,7 +36,7 @@ class _Job:
         self.ready = torch.accelerator.current_stream(self.device).record_event()
 
     def finish(self):
-        """The operation is queued. The current stream must be the one with the last copies."""
+        """Keeps the promise: the operation is queued. The current stream must be the one with its last copies."""
         torch.ops.rvk.keep_work(self.work)
 
     def fail(self, sentence):
@@ -96,7 +96,7 @@ class Group:
     # collectives
 
     def start(self, collective, what, milliseconds, outputs, inputs=(), root=-1, reduction=Reduction(), device=None):
-        """Queues a collective; Call in pytorch/src/distributed/group.h describes the arguments. Returns c10d's Work as a
+        """Queues a collective; Call in pytorch/src/distributed/transport.h describes the arguments. Returns c10d's Work as a
         script object."""
         timeout = milliseconds / 1000 if milliseconds > 0 else self.timeout
         device = device or (outputs or inputs)[0].device
@@ -161,7 +161,7 @@ class Group:
         return received
 
     def _exchange(self, function, tensor, what, peer):
-        """Sends and receives start in order on one thread, and each is waited for on a thread of a pool."""
+        """Starts sends and receives in order on one thread; threads of a pool wait for their ends."""
         job = _Job(function, tensor, what, peer)
         with self._lock:
             if self._thread is None:
@@ -171,8 +171,8 @@ class Group:
 
     @contextlib.contextmanager
     def _copying(self, job):
-        """Copies on a separate stream: work on the caller's streams may be held back until this job is done. All jobs share
-        the stream, so it must not wait for what may depend on another one."""
+        """Copies in this context run on a separate stream, because work on the caller's streams may be held back until this job
+        is done. All jobs share that stream, so it must not wait for work that may depend on another job."""
         job.ready.synchronize()
         with self._lock:
             if job.device not in self._copies:
@@ -210,7 +210,7 @@ class Group:
         return f"{job.what} failed: {text}"
 
     def close(self):
-        """Ends the threads, after the collectives that are queued. Sends and receives that are not complete fail."""
+        """Ends the threads after the queued collectives have run. Sends and receives that are not complete fail."""
         self._collectives.close(self.timeout)
         if self._thread is not None:
             self._thread.end(1)
@@ -232,7 +232,8 @@ class Groups:
         self._by_name[name] = group
 
     def of(self, process_group):
-        """Returns the Group that belongs to a torch.distributed.ProcessGroup. It is closed when that is destroyed."""
+        """Returns the Group that belongs to a torch.distributed.ProcessGroup. The Group is closed when the ProcessGroup is
+        destroyed."""
         group = self._by_name.get(process_group.group_name)
         if group is None:
             raise RuntimeError(

@@ -14,7 +14,7 @@ import torch
 from . import failures
 from .failures import PeerFailed
 
-#: These three as in links.h.
+#: These three are as in pytorch/src/distributed/links.h and links.cpp.
 _SHARED_BYTES = 64 << 20  # of each rank's memory
 _FAILED = b"f"  # begins the message of a rank that gives up
 _LONGEST = 4096  # bytes in a message
@@ -38,7 +38,7 @@ def _read(peer):
     """Receives a message, and the file descriptor that came with it, if any."""
     try:
         message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
-    except ConnectionResetError:  # the peer closed with unread messages; its own can still be read
+    except ConnectionResetError:  # the peer left messages unread; its own can still be read
         message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
     return message, descriptors
 

@@ -37,7 +37,7 @@ def replace(name, new):
 
 
 def named_like(original):
-    """A decorator: gives a class the name, module and text of the class that it replaces."""
+    """A decorator that gives a class the name, module and docstring of the class that it replaces."""
 
     def decorate(cls):
         cls.__name__, cls.__qualname__ = original.__name__, original.__qualname__
@@ -144,8 +144,8 @@ def as_cuda_stream(stream):
 
 @dataclasses.dataclass(frozen=True)
 class CudaDeviceProperties(DeviceProperties):
-    """torch.rvk's properties under CUDA's names. major and minor are CAPABILITY, for scripts that choose features by it;
-    a property that Vulkan does not report raises an AttributeError."""
+    """torch.rvk's properties under CUDA's names. major and minor are those of CAPABILITY, because scripts choose features by
+    them. A property that Vulkan does not report raises an AttributeError."""
 
     gcnArchName: str
     shared_memory_per_block_optin: int

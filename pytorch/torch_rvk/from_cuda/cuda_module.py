@@ -25,8 +25,8 @@ def _announced(name, function, original):
 
 
 def _asked_for(function):
-    """A function that says whether there are devices. If there are none the program ends, unless an environment
-    variable hides them all: then the program takes its path for the CPU."""
+    """Wraps a function that says whether there are devices. If there are none, the program ends, unless an environment variable
+    hides them all: then the program takes its path for the CPU."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -48,7 +48,7 @@ def _answer(what, value, original):
 
 
 def stopper(what, why, original):
-    """A function, or a class that may be named, annotated and subclassed; a call ends the program."""
+    """A replacement whose call ends the program. A class can still be named, used in annotations and subclassed."""
     if isinstance(original, type):
 
         def __new__(cls, *_args, **_kwargs):
@@ -108,7 +108,7 @@ def _device_memory_used(device=None):
 
 
 class _Cudart:
-    """What torch.cuda.cudart() returns: profilers are started and stopped with it."""
+    """What torch.cuda.cudart() returns: scripts start and stop profilers with it."""
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -121,7 +121,7 @@ class _Cudart:
 
 
 def _install_table(module, prefix):
-    """The entries of names.py for the functions and classes of one module."""
+    """Installs the entries of names.py for the functions and classes of one module."""
     for name, value in names.ANSWERS.get(prefix, {}).items():
         if hasattr(module, name):  # names differ between versions of PyTorch
             _set(module, name, _answer(f"{prefix}.{name}", value, getattr(module, name)))
@@ -131,7 +131,7 @@ def _install_table(module, prefix):
 
 
 def _replace_plan_cache():
-    """The attributes of torch.backends.cuda.cufft_plan_cache keep the functions that they call."""
+    """The attributes of torch.backends.cuda.cufft_plan_cache hold the original functions, which are replaced there too."""
     for attribute in vars(torch.backends.cuda.cuFFTPlanCache).values():
         for role in ("getter", "setter"):
             function = getattr(attribute, role, None)
@@ -162,7 +162,7 @@ def install():
 
 
 def _device_index(original):
-    """torch.cuda._get_device_index checks that a device is CUDA's; the devices of tensors are rvk's."""
+    """torch.cuda._get_device_index accepts only CUDA devices, but the devices of tensors are rvk's."""
 
     @functools.wraps(original)
     def call(device, *args, **kwargs):

@@ -38,8 +38,8 @@ def map_arguments(function):
 
 
 def called_by_torch(but_not_by=()):
-    """Whether PyTorch's own code, apart from these modules, called the function that asks; it knows what it does on which
-    kind of device."""
+    """Whether PyTorch's own code, apart from the modules in `but_not_by`, called the caller of this function. PyTorch's code
+    needs the true kind of device."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__") in but_not_by:
         frame = frame.f_back
@@ -58,7 +58,7 @@ def _target(device):
 
 
 def _to_rvk(original):
-    """Tensor.cuda() accepts numbers and CUDA devices."""
+    """Makes Tensor.cuda() copy to rvk; it accepts numbers and CUDA devices."""
 
     @functools.wraps(original)
     def cuda(self, device=None, non_blocking=False, memory_format=torch.preserve_format):
@@ -88,7 +88,8 @@ def _replace_tensor_type():
 
 
 def _is_cuda_for(cls):
-    """x.is_cuda is true on rvk when the script asks; PyTorch's own code uses it to choose CUDA libraries."""
+    """Makes x.is_cuda true on rvk when the script asks, but not for PyTorch's own code, which uses it to choose CUDA
+    libraries."""
     original = cls.is_cuda
 
     def is_cuda(self):
@@ -101,7 +102,7 @@ def _is_cuda_for(cls):
 
 
 def _is_cuda_in_graphs(module):
-    """TorchDynamo computes x.is_cuda while it compiles a script's code."""
+    """Makes x.is_cuda true on rvk also where TorchDynamo evaluates it while it compiles a script's code."""
     original = module.TensorVariable.method_attr_is_cuda
 
     @functools.wraps(original)
@@ -139,7 +140,7 @@ def _replace_storages():
 
 
 def _with_device(original):
-    """A class that stands for a class of PyTorch's C++ library and maps the device; isinstance() holds for both."""
+    """A class that replaces one of PyTorch's C++ classes and maps the device; isinstance() accepts objects of both."""
 
     class Meta(type(original)):
         def __instancecheck__(cls, instance):
@@ -197,7 +198,7 @@ def _packed_to_rvk(self, device=None, **kwargs):
 
 
 def _map_accelerator():
-    """torch.accelerator accepts a CUDA device as the current accelerator's."""
+    """Makes torch.accelerator accept a CUDA device as one of the current accelerator."""
     from torch.accelerator import _utils, memory
 
     index = map_arguments(_utils._get_device_index)
@@ -206,7 +207,7 @@ def _map_accelerator():
 
 
 def _map_fake_tensors(module):
-    """torch.compile and torch.export trace with fake tensors, which have a device but no memory."""
+    """Maps the devices of fake tensors, which have no memory; torch.compile and torch.export trace with them."""
     fake = module.FakeTensor
     fake.__new__ = staticmethod(map_arguments(fake.__new__))
 
@@ -216,7 +217,7 @@ def _map_key(key):
 
 
 def _without_autocast(kernel):
-    """A kernel for AutocastCUDA excludes that key and calls the operator again; on rvk, rvk's key must be excluded."""
+    """A kernel for AutocastCUDA excludes that key and calls the operator again; on rvk, it must exclude rvk's key."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
 
     @functools.wraps(kernel)
@@ -228,7 +229,7 @@ def _without_autocast(kernel):
 
 
 def _map_registrations():
-    """Operators that a script registers for CUDA."""
+    """Maps the operators that a script registers for CUDA."""
     key_of = torch._C._dispatch_key_for_device
 
     @functools.wraps(key_of)
@@ -249,7 +250,8 @@ def _map_registrations():
 
 
 def _map_is_built():
-    """torch.backends.cuda.is_built() is true for scripts; PyTorch's own code imports CUDA's functions if it is."""
+    """Makes torch.backends.cuda.is_built() true for scripts, but not for PyTorch's own code, which would import CUDA's
+    functions."""
     original = torch.backends.cuda.is_built
 
     @functools.wraps(original)

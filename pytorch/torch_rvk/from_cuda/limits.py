@@ -1,4 +1,4 @@
-"""Libraries without a counterpart on rvk: using one ends the program and names the line that did; torch.compile."""
+"""torch.compile, and libraries without a counterpart on rvk: using one ends the program and names the line that did."""
 
 import functools
 import sys
@@ -16,7 +16,7 @@ _TRITON = "Triton generates kernels only for CUDA and ROCm; use the operation's 
 
 
 class _TritonFinder:
-    """Stops the script's own import of Triton; PyTorch may check whether it is installed."""
+    """Ends the program if the script itself imports Triton; PyTorch and other packages may."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -51,8 +51,9 @@ def _without_cuda(name, original):
 
 
 def _map_compile():
-    """The default backend, TorchInductor, generates Triton code. Its models run eagerly here, in the same wrapper, so that
-    the names in checkpoints (_orig_mod.…) are the same. Other backends run PyTorch's operators and stay as they are."""
+    """The default backend, TorchInductor, generates Triton code. Models for it run eagerly instead, in the wrapper that
+    torch.compile uses, so that the names in checkpoints (_orig_mod.…) stay the same. Other backends run PyTorch's operators and
+    stay as they are."""
     original = torch.compile
 
     @functools.wraps(original)

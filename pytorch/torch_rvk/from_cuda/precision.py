@@ -44,7 +44,7 @@ def _set_gpu_dtype(original):
 
 
 def _cast_on_rvk(original):
-    """custom_fwd(cast_inputs=…) and register_autocast convert the tensors of one type of device."""
+    """custom_fwd(cast_inputs=…) and register_autocast convert only the tensors of one device type: for CUDA, rvk's."""
 
     @functools.wraps(original)
     def _cast(value, device_type, dtype):

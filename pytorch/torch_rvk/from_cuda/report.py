@@ -17,7 +17,7 @@ def say(what, becomes):
 
 
 def callers_line():
-    """FILE:LINE of the innermost code that belongs neither to PyTorch nor to this package nor to Python."""
+    """FILE:LINE of the innermost code that belongs neither to PyTorch nor to this package nor to Python's import system."""
     for frame in reversed(traceback.extract_stack()[:-1]):
         folders = frame.filename.split(os.sep)
         inside = "torch" in folders or "torch_rvk" in folders or "<frozen" in frame.filename

@@ -34,8 +34,8 @@ class Autocast(unittest.TestCase):
             self.assertEqual((one @ two).dtype, torch.float32)
 
     def test_the_same_operators_as_on_cuda(self):
-        """The CPU's library registers CUDA's autocast policies, too. cuDNN's operators exist on CUDA only; the device casts for
-        whole recurrent layers, for which CUDA has the policy of `_cudnn_rnn`."""
+        """PyTorch's CPU build registers CUDA's autocast policies, too. cuDNN's operators exist on CUDA only; the device casts
+        for whole recurrent layers, for which CUDA has the policy of `_cudnn_rnn`."""
 
         def with_policy(key):
             names = torch._C._dispatch_get_all_op_names()

@@ -8,7 +8,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from support import DEVICE, device_module
 
-# These write random numbers.
+# Operators that write random numbers.
 DRAWN = frozenset(("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "uniform", "nn.functional.dropout",
                    "nn.functional.alpha_dropout", "nn.functional.feature_alpha_dropout", "nn.functional.rrelu"))
 MIB = 1 << 20
@@ -67,7 +67,7 @@ class CopyOnWrite(unittest.TestCase):
         self.assertEqual(self.memory.memory_allocated() - before, 0)
 
     def test_writes_without_an_operator(self):
-        """Copies from the host, growing, statistics of a batch norm, lists of tensors, a fallback to the CPU."""
+        """Copies from the host, resizing, statistics of a batch norm, lists of tensors, a fallback to the CPU."""
         def write(name, write_to, values):
             tensor = torch.ones(3, device=DEVICE)
             clone = tensor._lazy_clone()

@@ -188,7 +188,7 @@ class Modules(unittest.TestCase):
                 self.assertEqual(weight.grad.device, weight.device)
                 network(torch.ones(1, 2, device=target)).sum().backward()
                 optimizer.step()
-                torch.testing.assert_close(weight.detach().cpu(), before - 1)  # two gradients of 1, half of each
+                torch.testing.assert_close(weight.detach().cpu(), before - 1)  # two gradients of 1, learning rate 0.5
 
     def test_data_may_change_its_device(self):
         values = torch.arange(3.0)

@@ -9,7 +9,7 @@ import unittest.mock
 from multiprocessing.reduction import ForkingPickler
 
 import torch
-import torch.multiprocessing  # noqa: F401 (registers how tensors travel)
+import torch.multiprocessing  # noqa: F401 (registers how tensors are pickled)
 from torch import nn
 from torch.nn.parallel import comm
 
@@ -132,7 +132,7 @@ class DataParallel(unittest.TestCase):
                         torch.testing.assert_close(parameter.grad.cpu(), gradient, rtol=1e-4, atol=1e-5)
 
     def test_the_tensors_decide_which_functions_are_called(self):
-        """In a CUDA build: those of PyTorch for CUDA's tensors, and for the CPU's if there is a CUDA device."""
+        """In a CUDA build, PyTorch's functions handle CUDA tensors, and CPU tensors too if there is a CUDA device."""
         from torch_rvk import data_parallel
 
         called = data_parallel._in_front_of(lambda *arguments: "theirs", lambda *arguments: "ours", 0)

@@ -107,7 +107,7 @@ class Distributions(unittest.TestCase):
             self.assertAlmostEqual(values.double().mean().item(), 6.5, delta=0.05)
 
     def test_wide_ranges(self):
-        """The same 64 bits of the generator, modulo the range."""
+        """Every range uses the same 64 bits from the generator, modulo its size."""
         def drawn(*bounds):
             torch.manual_seed(5)
             return torch.empty(self.COUNT, dtype=torch.int64, device=DEVICE).random_(*bounds).tolist()

@@ -53,7 +53,7 @@ class LayoutTest(unittest.TestCase):
     def setUpClass(cls):
         device_module()
         warnings.simplefilter("ignore")
-        logging.getLogger("torch.nested").setLevel(logging.ERROR)  # it explains each refusal in ten lines
+        logging.getLogger("torch.nested").setLevel(logging.ERROR)  # this logger explains each refusal in ten lines
         torch.manual_seed(0)
         cls.values = torch.randn(4, 4) * (torch.rand(4, 4) < 0.5)
         cls.other = torch.randn(4, 3)
@@ -228,11 +228,11 @@ class Nested(LayoutTest):
 
 
 class NestedAttention(LayoutTest):
-    """Attention of sequences of different lengths: the CPU's values and gradients, or an error where it has one."""
+    """Attention of sequences of different lengths: the CPU's values and gradients, or an error where the CPU raises one."""
     DTYPES = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # of the largest number
     LENGTHS = 3, 5
-    #: Lengths of the keys and values, and whether they have the queries' offsets: jagged tensors of equal lengths that
-    #: were made separately are of different shapes to PyTorch.
+    #: Lengths of the keys and values, and whether they have the queries' offsets: to PyTorch, jagged tensors of equal lengths
+    #: that were made separately have different shapes.
     KEYS = {"itself": None, "of the same offsets": (3, 5), "of other lengths": (4, 2), "one key each": (1, 1)}
 
     @staticmethod
@@ -249,14 +249,14 @@ class NestedAttention(LayoutTest):
         """The values, and the gradients of all leaves that require one."""
         found = self.padded(result)
         if leaves:
-            # Not a sum of squares, whose gradient behind a normalization would be only rounding.
+            # Not a sum of squares, whose gradient through a normalization would be only rounding errors.
             weights = torch.linspace(-1, 2, found.numel()).reshape(found.shape).cos().to(found.device)
             (found.float() * weights).sum().backward()
         device_module().synchronize()
         return [found.detach().cpu()] + [self.padded(leaf.grad).cpu() for leaf in leaves]
 
     def compare(self, compute, tolerance):
-        """Whether both gave values; `compute` takes a device."""
+        """Returns whether both devices gave values; `compute` takes a device."""
         found = {}
         for device in ("cpu", DEVICE):
             try:
@@ -306,7 +306,7 @@ class NestedAttention(LayoutTest):
                 self.compare(lambda device: self.attended(keys, heads, causal, grad, dtype, device, torch.strided),
                              self.DTYPES[dtype])
 
-    #: A module of width 8 and what it computes of sequences.
+    #: A module of width 8, and a function that applies it to sequences.
     MODULES = {
         "MultiheadAttention": (
             lambda: nn.MultiheadAttention(8, 2, batch_first=True), lambda m, x: m(x, x, x, need_weights=False)[0]),

@@ -96,7 +96,7 @@ class Events(unittest.TestCase):
         for outer in range(len(events)):
             for inner in range(outer, len(events)):
                 self.assertGreaterEqual(events[outer].elapsed_time(events[inner]), 0)
-        # An interval is as long as its parts, whatever they took.
+        # An interval is as long as its parts together, however long they took.
         parts = [begin.elapsed_time(end) for begin, end in zip(events, events[1:])]
         whole = events[0].elapsed_time(events[-1])
         self.assertTrue(math.isclose(sum(parts), whole, rel_tol=1e-3, abs_tol=1e-3), (parts, whole))

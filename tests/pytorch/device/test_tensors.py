@@ -85,7 +85,7 @@ def swapped(t, other):
 
 
 def resized(t, *sizes, **keywords):
-    """What is left of a clone after resize_, and whether it is still in its memory."""
+    """The state of a clone after resize_, and whether it still uses the same memory."""
     mine = t.clone()
     before = mine.data_ptr(), mine.untyped_storage()._cdata
     result = mine.resize_(*sizes, **keywords)
@@ -106,7 +106,7 @@ def in_place(t, change):
     return *shares(result, mine), state(mine)
 
 
-#: Each asks about one tensor, arange(12.) of three rows: it must give the CPU's answer.
+#: Questions about one tensor, arange(12.) in three rows, which the device must answer like the CPU.
 QUESTIONS = {
     "itself": lambda t: shares(t, t),
     "detach": lambda t: (*shares(t.detach(), t), state(t.detach())),

@@ -9,7 +9,7 @@ import torch.distributed as dist
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 DTYPES = (*FLOATS, *INTEGERS, torch.bool, torch.complex64)
-#: One element, an odd number, and more than one piece of 4 MiB.
+#: One element, an odd number, and more than one piece (2 MiB) for dtypes of at least 16 bits.
 SIZES = (1, 1021, 1_400_003)
 _TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 1e-3, torch.bfloat16: 8e-3, torch.complex64: 1e-6}
 
@@ -410,7 +410,7 @@ def run(case, as_between_hosts):
 
 
 def different_operations():
-    """Rank 0 calls another operation than the others."""
+    """Rank 0 calls a different operation than the others."""
     tensor = torch.ones(3, device=_device())
     try:
         dist.all_reduce(tensor) if dist.get_rank() == 0 else dist.broadcast(tensor, 0)

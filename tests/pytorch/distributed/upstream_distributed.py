@@ -3,10 +3,10 @@
     python upstream_distributed.py [PATTERN…]                  # those in PyTorch's wheel; prints a table
     python upstream_distributed.py --source TEST [PATTERN…]    # those in the folder distributed of PyTorch's folder test/
 
-The tests are written for CUDA, so they run through torch_rvk.run, each in processes of its own. A pattern is that of a name
-such as _composable/fsdp/test_fully_shard_comm.py::TestFullyShardCommunication.test_manual_reshard_after_forward; without a
-folder it is that of a test's name in the wheel, such as test_all_reduce*. PyTorch needs the package expecttest for them. On
-one machine with one CPU driver, copies of the driver make more devices (README.md).
+The tests are written for CUDA, so they run through torch_rvk.run, each in processes of its own. A pattern matches names such as
+_composable/fsdp/test_fully_shard_comm.py::TestFullyShardCommunication.test_manual_reshard_after_forward; without a folder, it
+matches names of the wheel's tests, such as test_all_reduce*. PyTorch needs the package expecttest for them. On one machine with
+one CPU driver, copies of the driver make more devices (README.md).
 """
 
 import argparse

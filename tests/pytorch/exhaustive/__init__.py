@@ -1,1 +1,2 @@
-"""Tests of the device that take an hour or longer: python -m pytest exhaustive/test_dtypes.py, in tests/pytorch."""
+"""Tests of the device that run all cases, for minutes to an hour: python -m pytest exhaustive/test_dtypes.py, in
+tests/pytorch."""

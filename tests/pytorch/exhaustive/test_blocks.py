@@ -1,4 +1,4 @@
-"""Operators that work in blocks, at all sizes around their limits up to 2^25. Half an hour on a CPU driver."""
+"""Operators that work in blocks, at all sizes around their limits up to 2^25."""
 
 import unittest
 

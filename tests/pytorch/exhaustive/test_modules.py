@@ -20,7 +20,7 @@ REFUSED = {"nn.CTCLoss": "PyTorch has ctc_loss in float32 and float64 only, on t
 
 
 def without_dropout(network):
-    """Its mask is random, and each device has its own generator."""
+    """Turns dropout off: its mask is random, and each device has its own generator."""
     for part in network.modules():
         if isinstance(part, nn.modules.dropout._DropoutNd):
             part.p = 0.0
@@ -30,7 +30,7 @@ def without_dropout(network):
 
 
 def samples_of(info, dtype, training):
-    """(a network and the arguments and keywords of a call, in float64 with numbers that the dtype can represent)"""
+    """Yields a network and the arguments and keywords of a call, in float64 with numbers that the dtype can represent."""
     made = info.module_inputs_func(info, device="cpu", dtype=torch.float64, requires_grad=True, training=training)
     for sample in itertools.islice(made, SAMPLES):
         if sample.forward_input is None:

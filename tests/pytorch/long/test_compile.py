@@ -1,5 +1,5 @@
-"""torch.compile with backend="aot_eager": the compiled program returns what eager mode returns, and the same gradients,
-for several sizes."""
+"""torch.compile with backend="aot_eager": the compiled program returns the same outputs and gradients as eager mode, for
+several sizes."""
 
 import unittest
 
@@ -48,7 +48,7 @@ class SelfAttention(nn.Module):
 
 
 class Function(nn.Module):
-    """A function with these parameters."""
+    """A function of the inputs and these parameters, as a module."""
 
     def __init__(self, function, *parameters):
         super().__init__()
@@ -101,7 +101,7 @@ class CompiledLikeEager(NativeTestCase):
         return outputs, torch.autograd.grad(outputs, sources, weights, allow_unused=True)
 
     def check(self, module: nn.Module, *batches: tuple, tolerance: float = 1e-4, **options) -> None:
-        """Compares the compiled module with itself for these inputs, one after the other; those after the first have
+        """Compares the compiled module with the module itself for each of these inputs in turn; those after the first have
         other sizes, so they need symbolic sizes or another compilation."""
         module = module.to(DEVICE)
         compiled = torch.compile(module, backend="aot_eager", **options)

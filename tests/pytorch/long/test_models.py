@@ -1,7 +1,7 @@
 """Whole networks on the device compared with the CPU: one step, 20 steps in float32, 12 or 20 under autocast.
 
 Also features that use networks: the network of `rekindle train`, networks from the package transformers, checkpointing,
-torch.func and torch.compile. The sizes are small: everything takes minutes on a CPU driver.
+torch.func and torch.compile. The sizes are small, but on a CPU driver everything takes minutes.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Every operator that is native according to operators.json: its in-place and out= variants, gradcheck, and edge cases.
 
-Every dtype: exhaustive/test_dtypes.py.
+exhaustive/test_dtypes.py tests every dtype.
 
 The operators and samples are PyTorch's own (op_db), instantiate_device_type_tests creates the classes.
 """

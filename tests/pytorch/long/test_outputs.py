@@ -57,7 +57,7 @@ def shifted(sample, number):
 
 
 class Outputs(unittest.TestCase):
-    #: test_dtypes runs one case of so many; exhaustive/test_samples.py runs all.
+    #: test_dtypes runs one of this many cases; exhaustive/test_samples.py runs all.
     share = 4
 
     @classmethod
