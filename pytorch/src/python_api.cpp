@@ -5,6 +5,7 @@
 #include "dispatch/cuda_devices.h"
 #include "dispatch/fallback.h"
 
+#include <rekindle/products/unit_attention.h>
 #include <rekindle/runtime/self_test.h>
 
 #include <ATen/core/Dict.h>
@@ -15,6 +16,8 @@
 #include <torch/library.h>
 
 namespace rvk {
+
+namespace products = rekindle::products;
 
 namespace {
 
@@ -79,6 +82,18 @@ bool any_open() {
     return false;
 }
 
+/// The 16-bit dtypes for which `uses` is true if the device's features work as its driver claims, separated
+/// by spaces.
+template <class Uses>
+std::string dtypes_that(const runtime::DeviceInfo& info, const Uses& uses) {
+    const products::DeviceParameters claimed = products::default_parameters(info, info.can.features);
+    std::string dtypes;
+    for (const auto type : {products::ElementType::float16, products::ElementType::bfloat16})
+        if (uses(claimed, type))
+            dtypes += (dtypes.empty() ? "" : " ") + std::string(products::name(type));
+    return dtypes;
+}
+
 } // namespace
 
 std::map<std::string, std::string> device_properties(DeviceIndex index) {
@@ -101,6 +116,12 @@ std::map<std::string, std::string> device_properties(DeviceIndex index) {
         {"shared_memory_per_block", std::to_string(info.can.shared_bytes)},
         {"has_float64", has(kernels::Feature::float64)},
         {"has_float16_arithmetic", has(kernels::Feature::float16_arithmetic)},
+        {"matrix_units", dtypes_that(info, products::has_matrix_units)},
+        {"matrix_attention",
+         dtypes_that(info,
+                     [](const products::DeviceParameters& device, products::ElementType type) {
+                         return products::unit_attention(device, type, 64).has_value();
+                     })},
         {"is_integrated", text(info.type == runtime::DeviceType::integrated)},
         {"is_cpu", text(info.type == runtime::DeviceType::cpu)},
         {"uuid", info.uuid_text()},

@@ -27,6 +27,8 @@ class DeviceProperties:
     shared_memory_per_block: int  # bytes
     has_float64: bool
     has_float16_arithmetic: bool  # float16 tensors work without it
+    matrix_units: tuple  # dtypes whose products and convolutions use matrix units: ("float16", "bfloat16")
+    matrix_attention: tuple  # dtypes whose attention uses them, for heads of at most 64 columns
     is_integrated: bool  # shares the CPU's memory
     is_cpu: bool  # a CPU driver such as lavapipe
     uuid: str
@@ -137,7 +139,7 @@ def get_device_name(device=None):
 
 def get_device_properties(device=None):
     texts = torch.ops.rvk.device_properties(index_of(device))
-    read = {str: str, int: int, bool: lambda text: text == "1"}
+    read = {str: str, int: int, bool: lambda text: text == "1", tuple: lambda text: tuple(text.split())}
     return DeviceProperties(**{field.name: read[field.type](texts[field.name]) for field in dataclasses.fields(DeviceProperties)})
 
 

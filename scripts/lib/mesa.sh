@@ -79,23 +79,51 @@ newest_mesa() {
     NEWEST_MESA_FOLDER=$NEWEST_MESA_CACHE/root$MESA_SYSTEM_FOLDER
 }
 
-# with_driver FOLDER DRIVER COMMAND…: runs the command with FOLDER/libvulkan_DRIVER.so (lvp, radeon) as the only Vulkan
-# driver and without Mesa's shader cache. COMMAND is the path of a program: where FOLDER has its own C library, that library's
-# loader starts it.
-with_driver() {
-    local folder=$1 driver=$2 icd status=0 loader=()
-    shift 2
-    if [[ $folder != "$MESA_SYSTEM_FOLDER" && -x $folder/ld-linux-x86-64.so.2 ]]; then
-        loader=("$folder/ld-linux-x86-64.so.2" --library-path "$folder")
-    else
-        local -x LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    fi
-    icd=$(mktemp --suffix=.json)
+# write_icd FOLDER DRIVER FILE: describes FOLDER/libvulkan_DRIVER.so (lvp, radeon) to the Vulkan loader.
+write_icd() {
     printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "%s"}}\n' \
-        "$folder/libvulkan_$driver.so" >"$icd"
+        "$1/libvulkan_$2.so" >"$3"
+}
+
+# loader_of FOLDER: prints the words that start a program with the libraries in FOLDER, one in each line: where it has its own
+# C library, that library's loader starts the program.
+loader_of() {
+    if [[ $1 != "$MESA_SYSTEM_FOLDER" && -x $1/ld-linux-x86-64.so.2 ]]; then
+        printf '%s\n' "$1/ld-linux-x86-64.so.2" --library-path "$1"
+    else
+        printf '%s\n' env "LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    fi
+}
+
+# with_driver FOLDER DRIVER COMMAND…: runs the command with this driver as the only one and without Mesa's shader cache.
+# COMMAND is the path of a program.
+with_driver() {
+    local folder=$1 driver=$2 icd status=0 loader
+    shift 2
+    mapfile -t loader < <(loader_of "$folder")
+    icd=$(mktemp --suffix=.json)
+    write_icd "$folder" "$driver" "$icd"
     VK_ICD_FILENAMES=$icd VK_DRIVER_FILES=$icd MESA_SHADER_CACHE_DISABLE=true "${loader[@]}" "$@" || status=$?
     rm -f -- "$icd"
     return "$status"
+}
+
+# python_with_driver FOLDER DRIVER TARGET: makes the folder TARGET with a program python3 that starts PYTHON in the same way,
+# and sets PYTHON to it.
+python_with_driver() {
+    local loader
+    mapfile -t loader < <(loader_of "$1")
+    rm -rf -- "$3"
+    mkdir -p "$3"
+    write_icd "$1" "$2" "$3/icd.json"
+    {
+        printf '#!/bin/sh\nexport VK_ICD_FILENAMES=%q VK_DRIVER_FILES=%q\n' "$3/icd.json" "$3/icd.json"
+        printf 'exec'
+        printf ' %q' "${loader[@]}" "$PYTHON"
+        printf ' "$@"\n'
+    } >"$3/python3"
+    chmod +x "$3/python3"
+    PYTHON=$3/python3
 }
 
 # with_null_gpu FOLDER FAMILY COMMAND…: the same with RADV for a GPU that is not present.

@@ -37,12 +37,18 @@ build_device() {
 
 # test_module MODULE.py: runs one module with pytest in a separate process and prints pytest's last line, or the exit
 # status of a process that died. A module that takes longer than an hour hangs; the limit is high because the CPU emulates
-# the GPU and the machine may be busy. REKINDLE_TEST_PART (tests/pytorch/conftest.py) applies only to long and distributed tests.
+# the GPU and the machine may be busy. REKINDLE_TEST_PART (tests/pytorch/conftest.py) applies only to long and distributed
+# tests, and to all if DEVICE_SANITIZER names the runtime library of a sanitizer, which a build of the device needs.
 test_module() {
-    local name=${1%.py} status=0 last
+    local name=${1%.py} status=0 last sanitizer=()
     name=${name//\//.}
-    [[ $1 == long/* || $1 == distributed/* ]] || local -x REKINDLE_TEST_PART=
-    timeout 3600 "$PYTHON" -m pytest --quiet --junitxml="$RESULTS/$name.xml" "$1" >"$RESULTS/$name.log" 2>&1 || status=$?
+    if [[ -n ${DEVICE_SANITIZER:-} ]]; then
+        # Python and PyTorch leave memory allocated when they end.
+        sanitizer=(env "LD_PRELOAD=$DEVICE_SANITIZER" "ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}")
+    elif [[ $1 != long/* && $1 != distributed/* ]]; then
+        local -x REKINDLE_TEST_PART=
+    fi
+    timeout 3600 "${sanitizer[@]}" "$PYTHON" -m pytest --quiet --junitxml="$RESULTS/$name.xml" "$1" >"$RESULTS/$name.log" 2>&1 || status=$?
     printf '%s\n' "$status" >"$RESULTS/$name.status"
     last=$(tail -1 "$RESULTS/$name.log")
     ((status <= 1)) || last="ended with status $status"
@@ -53,18 +59,20 @@ test_module() {
 # poison mode and calls COUNTER PASSED FAILED SKIPPED. A module uses up to 1.5 GB of memory, so at most four run at the same
 # time, and OpenMP threads that spin while they wait would take the CPUs from each other.
 run_device_modules() {
-    local counter=$1 folder=$2 results=$2/test-results jobs counts
+    local counter=$1 folder=$2 results=$2/test-results jobs counts divided='the tests in long and distributed'
     shift 2
     jobs=$(nproc)
     rm -rf -- "$results"
     mkdir -p "$results"
+    [[ -z ${DEVICE_SANITIZER:-} ]] || divided='all tests'
     [[ -z ${REKINDLE_TEST_PART:-} ]] ||
-        say "Runs only part $REKINDLE_TEST_PART of the tests in long and distributed (REKINDLE_TEST_PART= runs all)."
+        say "Runs only part $REKINDLE_TEST_PART of $divided (REKINDLE_TEST_PART= runs all)."
     (
         cd "$REPOSITORY/tests/pytorch" || exit
         export PYTHON RESULTS=$results PYTHONPATH=$folder/python REKINDLE_POISON=1
         export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
         export -f test_module
+        export DEVICE_SANITIZER=${DEVICE_SANITIZER:-}
         # shellcheck disable=SC2016 # the shell that xargs starts expands it
         printf '%s\0' "$@" | xargs -0 -n 1 -P $((jobs < 4 ? jobs : 4)) bash -c 'test_module "$1"' test_module
     )
@@ -75,7 +83,7 @@ run_device_modules() {
     "$counter" "${counts[@]}"
 }
 
-# part_of_commit COUNT: prints a part such as "2/3". The commit's hash alone decides it, so later commits run the others.
+# part_of_commit COUNT: prints a part such as "2/4". The commit's hash alone decides it, so later commits run the others.
 # Prints nothing if git does not know the commit.
 part_of_commit() {
     local commit

@@ -1,4 +1,4 @@
-"""REKINDLE_TEST_PART=2/3 runs the second of three parts of each module's tests. A test's name determines its part, so adding
+"""REKINDLE_TEST_PART=2/4 runs the second of four parts of each module's tests. A test's name determines its part, so adding
 tests does not move others. At least one test of each module runs."""
 import os
 import zlib
@@ -10,7 +10,7 @@ def part_of(text):
     """(number, count) of "2/3"."""
     number, _, count = text.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise pytest.UsageError(f'REKINDLE_TEST_PART is "{text}", expected NUMBER/COUNT such as 2/3')
+        raise pytest.UsageError(f'REKINDLE_TEST_PART is "{text}", expected NUMBER/COUNT such as 2/4')
     return int(number), int(count)
 
 

@@ -52,6 +52,30 @@ def is_cpu_driver() -> bool:
     return getattr(device_module().get_device_properties(0), "is_cpu", False)
 
 
+def kernels_of(run) -> set[str]:
+    """The names of the kernels that run() launches. Needs PyTorch 2.13, whose profiler knows the device."""
+    device_module().synchronize()
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.PrivateUse1]
+    with torch.profiler.profile(activities=activities) as recorded:
+        run()
+        device_module().synchronize()
+    return {event.name for event in recorded.events() if event.device_type == torch.autograd.DeviceType.PrivateUse1}
+
+
+def require_matrix_units(dtype: torch.dtype, use: str = "matrix_units") -> None:
+    """Skips the test if the device does not use matrix units for the dtype, or if PyTorch cannot say which kernels ran. `use`
+    is a field of the device's properties. With REKINDLE_NEED_MATRIX_UNITS=1, a device that has none at all is a failure."""
+    if DEVICE == "cpu":
+        raise unittest.SkipTest("the CPU has no matrix units")
+    properties = device_module().get_device_properties(0)
+    if os.environ.get("REKINDLE_NEED_MATRIX_UNITS") == "1" and not properties.matrix_units:
+        raise AssertionError(f"{properties.name} has no matrix units")
+    if str(dtype).removeprefix("torch.") not in getattr(properties, use):
+        raise unittest.SkipTest(f"{properties.name}: {use} does not have {dtype}")
+    if pytorch_before(2, 13):
+        raise unittest.SkipTest("PyTorch before 2.13 cannot register a device's profiler, which says which kernels ran")
+
+
 def pytorch_before(major: int, minor: int) -> bool:
     return tuple(map(int, torch.__version__.split(".")[:2])) < (major, minor)
 

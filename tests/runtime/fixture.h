@@ -86,9 +86,15 @@ class Log {
 class DeviceTest : public testing::Test {
   protected:
     DeviceTest() {
-        environment.set_by_default("REKINDLE_GUARD_PAGES", "1");
+        // Only a driver that runs on the CPU can access memory with guard pages.
+        environment.set_by_default("REKINDLE_GUARD_PAGES", runs_on_cpu() ? "1" : "0");
         environment.set_by_default("REKINDLE_RANDOM_ORDER", "1");
         environment.set_by_default("REKINDLE_VALIDATION", "1");
+    }
+
+    static bool runs_on_cpu() {
+        static const bool on_cpu = first_device().type == DeviceType::cpu;
+        return on_cpu;
     }
 
     /// The device that the tests run on: the first accepted one.
