@@ -1,4 +1,4 @@
-"""Measures training with DistributedDataParallel on one and on several devices, and the rates of all_reduce and of pinned copies.
+"""Measures training with DistributedDataParallel on one and on several devices, and the rates of all_reduce, send and pinned copies.
 
     python benchmarks/gpu/distributed.py [--processes N] [--devices rvk,cuda] [--rounds N] [--only ROW…] [--small]
 
@@ -19,7 +19,7 @@ import tempfile
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-ROWS = ("resnet18", "gpt2", "all_reduce")
+ROWS = ("resnet18", "gpt2", "all_reduce", "send")
 MIB = 1 << 20
 ALONE = "each device alone"
 STEPS = 10  # of a round
@@ -206,6 +206,33 @@ def all_reduce(device, options):
     return {"all_reduce": size / MIB / statistics.median(seconds), **rates_of_copies(device, options)}
 
 
+def rate_of_send(device, options):
+    """Returns the rate in MiB/s at which rank 1 receives a tensor from rank 0, until rank 0 knows that it has arrived."""
+    import torch
+    import torch.distributed as dist
+
+    size = (4 if options.small else 256) * MIB
+    tensor, answer = torch.zeros(size // 4, device=device), torch.zeros(1)
+
+    def send():
+        if dist.get_rank() == 0:
+            dist.send(tensor, 1)
+            dist.recv(answer.to(device), 1)
+        elif dist.get_rank() == 1:
+            dist.recv(tensor, 0)
+            dist.send(answer.to(device), 0)
+        torch.get_device_module(device.type).synchronize()
+
+    for _ in range(2):
+        send()
+    seconds = []
+    for _ in range(5):
+        dist.barrier()
+        seconds.append(timed(send))
+    dist.barrier()
+    return {"send": size / MIB / statistics.median(seconds)}
+
+
 def worker(kind, rank, size, folder, options):
     """Runs the measurements in one process. Rank 0 writes the results to a file."""
     import torch
@@ -224,6 +251,8 @@ def worker(kind, rank, size, folder, options):
             figures[name] = seconds_of_training(make, device, options)
     if "all_reduce" in options.only:
         figures.update(all_reduce(device, options))
+    if "send" in options.only:
+        figures.update(rate_of_send(device, options))
     if rank == 0:
         with open(os.path.join(folder, "figures"), "w", encoding="utf-8") as file:
             json.dump(figures, file)
@@ -263,6 +292,8 @@ def print_table(kind, size, figures):
         for name in ("to the host", "to the device", "both", "all_reduce"):
             print(f"| {name} | {figures[name] * MIB / 1e9:.2f} |")
         print(f"\nall_reduce has {figures['all_reduce'] / figures['both']:.2f} of the rate of both copies at once.")
+    if "send" in figures:
+        print(f"\nsend and receive, one tensor from rank 0 to rank 1: {figures['send'] * MIB / 1e9:.2f} GB/s")
 
 
 def main():

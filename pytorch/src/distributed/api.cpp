@@ -16,6 +16,13 @@
 ///       Waits until the work is kept or has failed, and throws its error.
 ///   alias_memory(Tensor tensor) -> Tensor
 ///       Returns a tensor that keeps the memory of `tensor` (promised_work.h).
+///   import_host_memory(Tensor host, Device device) -> Tensor?
+///       The bytes of a host tensor as a tensor of the device, in the same memory; None if the driver cannot
+///       import it (imported.h).
+///   copy_stream(Device device) -> Stream
+///       One of the device's two streams that only copy, in turn.
+///   copy_bytes(Tensor(a!) to, Tensor source, Stream stream) -> ()
+///       Copies between contiguous tensors of a device that have the same size, on one of its streams.
 ///   keep_promises() -> ()
 ///       Declares that the calling thread will call keep_work or fail_work.
 ///   compute_alone() -> ()
@@ -29,6 +36,8 @@
 ///
 /// They are not registered if PyTorch was built without torch.distributed.
 
+#include "device/allocator.h"
+#include "device/imported.h"
 #include "device/promised.h"
 #include "failures.h"
 #include "group.h"
@@ -108,6 +117,22 @@ void use_one_host(const GroupPointer& group, const std::vector<std::int64_t>& so
     group->use_one_host(std::move(peers), std::move(memories));
 }
 
+std::optional<at::Tensor> imported(const at::Tensor& host, c10::Device device) {
+    try {
+        return import_host_memory(host, index_of(device));
+    } catch (const runtime::Unsupported&) {
+        return std::nullopt;
+    }
+}
+
+void copy_bytes(const at::Tensor& to, const at::Tensor& source, c10::Stream stream) {
+    TORCH_INTERNAL_ASSERT(to.device() == stream.device() && source.device() == stream.device() &&
+                          to.is_contiguous() && source.is_contiguous() && to.nbytes() == source.nbytes());
+    if (to.numel() != 0)
+        rvk::stream(stream).copy(device_pointer(to.mutable_data_ptr()),
+                                 device_pointer(source.const_data_ptr()), to.nbytes());
+}
+
 void register_classes(torch::Library& m) {
     m.class_<Staging>("Staging")
         .def("download", [](const c10::intrusive_ptr<Staging>& self,
@@ -140,6 +165,10 @@ TORCH_LIBRARY_FRAGMENT(rvk, m) {
     m.def("await_work(__torch__.torch.classes.c10d.Work work) -> ()",
           [](const WorkPointer& work) { promised(work).await(); });
     m.def("alias_memory(Tensor tensor) -> Tensor", alias_memory);
+    m.def("import_host_memory(Tensor host, Device device) -> Tensor?", imported);
+    m.def("copy_stream(Device device) -> Stream",
+          [](c10::Device device) { return next_copy_stream(index_of(device)); });
+    m.def("copy_bytes(Tensor(a!) to, Tensor source, Stream stream) -> ()", copy_bytes);
     m.def("keep_promises() -> ()", [] { keep_promises_on_this_thread(); });
     m.def("compute_alone() -> ()", [] { compute_alone(); });
     m.def("ranks_are_gone(int[] ranks, str what) -> str", [](at::IntArrayRef ranks, const std::string& what) {

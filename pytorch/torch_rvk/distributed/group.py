@@ -21,8 +21,10 @@ from . import failures, links
 from .between_hosts import BetweenHosts, Operation
 from .failures import PeerFailed
 from .reductions import Reduction
+from .segments import PIECE, Inbox, Outbox, bytes_of, count_of
 
 _MOST_WAITING = 256  # sends and receives in flight at the same time
+_SMALL = 256 << 10  # bytes; smaller tensors are sent through Gloo, which takes no longer
 
 
 class _Job:
@@ -83,10 +85,12 @@ class Group:
         _BY_NUMBER[number] = self
         self._collectives = torch.classes.rvk.Group(number, self.rank, self._ranks)
         self._between_hosts = None
-        self._copies = {}  # the stream of sends and receives, by device
+        self._copies = {}  # the streams of sends and receives, by direction and device
         self._thread = None
         self._waiting = None
         self._to_itself = collections.defaultdict(queue.SimpleQueue)  # by tag
+        self._outbox, self._inbox = Outbox(self._directory.segments_listener), Inbox()
+        self._senders = None  # the addresses of the ranks' segments; empty if they are on several hosts
         self._lock = threading.Lock()
 
     def name_of(self, rank):
@@ -123,8 +127,10 @@ class Group:
         tensor = torch.ops.rvk.alias_memory(tensor)
 
         def function(job):
+            if to != self.rank and self._uses_segments(tensor):
+                return self._send_pieces(job, to, tag), lambda: None
             with self._copying(job):
-                host = tensor.cpu()
+                host = tensor.cpu().contiguous()  # Gloo takes no other tensors
             if to == self.rank:
                 self._to_itself[tag].put(host)
                 return lambda: None, lambda: None
@@ -136,12 +142,89 @@ class Group:
         tensor = torch.ops.rvk.alias_memory(tensor)
 
         def function(job):
+            if source != self.rank and self._uses_segments(tensor):
+                numbers = [torch.empty(1, dtype=torch.int64) for _ in range(count_of(tensor))]
+                works = [self._gloo.recv([number], source, tag) for number in numbers]
+                return works[0].wait, lambda: self._receive_pieces(tensor, source, numbers, works[1:])
             host = torch.empty(tensor.shape, dtype=tensor.dtype)
             if source == self.rank:
                 return lambda: host.copy_(self._take(tag)), lambda: tensor.copy_(host)
             return self._gloo.recv([host], source, tag).wait, lambda: tensor.copy_(host)
 
         return self._exchange(function, tensor, f"receive from rank {self.name_of(source)}", source)
+
+    def _uses_segments(self, tensor):
+        """Whether the tensor is sent through shared memory. The answer is the same on all ranks."""
+        if tensor.nbytes < _SMALL:
+            return False
+        with self._lock:
+            if self._senders is None:
+                entries = self._directory.read(self.timeout, self.name_of)
+                self._senders = [entry["segments"] for entry in entries] if links.are_on_one_host(entries) else []
+        return bool(self._senders)
+
+    def _send_pieces(self, job, to, tag):
+        """Returns a function that waits until the receiver knows of all pieces."""
+        sent, copied = [], collections.deque()
+
+        def announce():
+            segment, event = copied.popleft()
+            event.synchronize()
+            sent.append(self._gloo.send([torch.tensor([segment.number])], to, tag))
+
+        with self._copying(job):
+            flat = bytes_of(job.tensor.contiguous())
+            copy = self._copier("send", job.device)
+            for piece in flat.split(PIECE):
+                segment = self._outbox.take()
+                copied.append((segment, copy(segment.data(job.device, piece.numel()), piece)))
+                if len(copied) > 1:
+                    announce()
+            while copied:
+                announce()
+        return lambda: [work.wait() for work in sent]
+
+    def _copier(self, direction, device):
+        """Returns a function that copies bytes and returns the event of the copy. Where the driver can import segments, it uses
+        a stream that only copies: such streams reach the link's rate."""
+        current = torch.accelerator.current_stream(device)
+        with self._lock:
+            if (direction, device) not in self._copies:
+                self._copies[direction, device] = torch.ops.rvk.copy_stream(device)
+        stream = self._copies[direction, device]
+        stream.wait_event(current.record_event())  # for what allocated the memory
+
+        def copy(to, source):
+            if to.device != source.device:
+                to.copy_(source)
+                return current.record_event()
+            torch.ops.rvk.copy_bytes(to, source, stream)
+            return stream.record_event()
+
+        return copy
+
+    def _receive_pieces(self, tensor, source, numbers, works):
+        """Fills the tensor from the segments whose numbers arrive. The first has arrived; `works` are the others."""
+        flat = tensor if tensor.is_contiguous() else torch.empty_like(tensor, memory_format=torch.contiguous_format)
+        copy = self._copier("receive", tensor.device)
+        read = collections.deque()
+
+        def release():
+            segment, event = read.popleft()
+            event.synchronize()
+            segment.in_use = False
+
+        for piece, number, work in zip(bytes_of(flat).split(PIECE), numbers, [None, *works], strict=True):
+            if work is not None:  # Gloo waits forever for the same message twice
+                work.wait()
+            segment = self._inbox.segment(self._senders[source], int(number))
+            read.append((segment, copy(piece, segment.data(tensor.device, piece.numel()))))
+            if len(read) > 1:
+                release()
+        while read:
+            release()
+        if flat is not tensor:
+            tensor.copy_(flat)
 
     def _take(self, tag):
         """Waits for the next tensor that this rank sends to itself."""
@@ -152,11 +235,18 @@ class Group:
 
     def receive_from_any(self, tensor, tag):
         """Blocks until the tensor has arrived, because a Work must know the sender when it is created."""
-        host = torch.empty(tensor.shape, dtype=tensor.dtype)
+        in_segments = self._uses_segments(tensor)
+        host = torch.empty(1, dtype=torch.int64) if in_segments else torch.empty(tensor.shape, dtype=tensor.dtype)
         work = self._gloo.recv_anysource([host], tag)
         work.wait()
-        tensor.copy_(host)
-        received = torch.ops.rvk.promised_work([tensor], tensor.device, work._source_rank())
+        source = work._source_rank()
+        if in_segments:
+            others = [torch.empty_like(host) for _ in range(count_of(tensor) - 1)]
+            works = [self._gloo.recv([number], source, tag) for number in others]
+            self._receive_pieces(tensor, source, [host, *others], works)
+        else:
+            tensor.copy_(host)
+        received = torch.ops.rvk.promised_work([tensor], tensor.device, source)
         torch.ops.rvk.keep_work(received)
         return received
 
@@ -175,10 +265,11 @@ class Group:
         is done. All jobs share that stream, so it must not wait for work that may depend on another job."""
         job.ready.synchronize()
         with self._lock:
-            if job.device not in self._copies:
-                self._copies[job.device] = torch.Stream(job.device)
-        with torch.rvk.stream(self._copies[job.device]):
-            job.tensor.record_stream(self._copies[job.device])
+            if ("both", job.device) not in self._copies:
+                self._copies["both", job.device] = torch.Stream(job.device)
+        stream = self._copies["both", job.device]
+        with torch.rvk.stream(stream):
+            job.tensor.record_stream(stream)
             yield
 
     def _run_exchange(self, job):
@@ -216,6 +307,7 @@ class Group:
             self._thread.end(1)
         if self._waiting is not None:
             self._waiting.shutdown(wait=False, cancel_futures=True)
+        self._outbox.close()
 
 
 class Groups:

@@ -13,6 +13,7 @@ import torch
 
 from . import failures
 from .failures import PeerFailed
+from .segments import is_same_user
 
 #: These three are as in pytorch/src/distributed/links.h and links.cpp.
 _SHARED_BYTES = 64 << 20  # of each rank's memory
@@ -29,11 +30,6 @@ def _host():
     return f"{boot} {os.stat('/proc/self/ns/net').st_ino} {os.getuid()}"
 
 
-def _same_user(connection):
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return struct.unpack("3i", credentials)[1] == os.getuid()
-
-
 def _read(peer):
     """Receives a message, and the file descriptor that came with it, if any."""
     try:
@@ -48,11 +44,17 @@ class Directory:
 
     def __init__(self, store, rank, size):
         self._store, self.rank, self.size = store, rank, size
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener, address = self._listen(size)
+        self.segments_listener, segments = self._listen(size)
+        store.set(f"link/{rank}", json.dumps({"host": _host(), "address": address, "segments": segments}))
+
+    @staticmethod
+    def _listen(size):
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         address = f"rekindle-{uuid.uuid4().hex}"
-        self.listener.bind(f"\0{address}")
-        self.listener.listen(size)
-        store.set(f"link/{rank}", json.dumps({"host": _host(), "address": address}))
+        listener.bind(f"\0{address}")
+        listener.listen(size)
+        return listener, address
 
     def read(self, timeout, name_of):
         """Returns the entries of all ranks. After `timeout` seconds, raises PeerFailed, which names the missing ranks."""
@@ -104,7 +106,7 @@ class Links:
                 connection, _ = directory.listener.accept()
             except TimeoutError:
                 self._say_late(set(range(self._size)) - set(peers) - {self._rank}, timeout)
-            if not _same_user(connection):
+            if not is_same_user(connection):
                 connection.close()
                 continue
             connection.settimeout(timeout)

@@ -232,6 +232,40 @@ def send_and_receive(report):
         dist.send(tensor + rank, 0)
 
 
+def send_and_receive_large(report):
+    """Tensors of one and of several pieces, which travel through shared memory on one host."""
+    size, rank = dist.get_world_size(), dist.get_rank()
+    following, before = (rank + 1) % size, (rank - 1) % size
+    counts = (70_000, 4 << 20, (4 << 20) + 1, 11_000_003)
+    for dtype in (torch.float32, torch.bool, torch.complex64):
+        sent = [values(dtype, count, rank).to(_device()) for count in counts]
+        received = [torch.empty(count, dtype=dtype, device=_device()) for count in counts]
+        works = [dist.isend(tensor, following, tag=tag) for tag, tensor in enumerate(sent)]
+        # In the opposite order: the tags decide which tensor a receive gets.
+        works += [dist.irecv(received[tag], before, tag=tag) for tag in reversed(range(len(counts)))]
+        for work in works:
+            work.wait()
+        for count, tensor in zip(counts, received):
+            report(f"send and receive {count} {dtype}", _close(tensor, values(dtype, count, before)))
+    from torch_rvk.distributed import links, operators
+
+    used = bool(operators.GROUPS.of(dist.group.WORLD)._outbox._segments)
+    report("shared memory was used on one host only", used == links.are_on_one_host([{"host": 0}]))
+    columns = values(torch.float32, 600_000, rank).view(600, 1000).to(_device())
+    received = torch.zeros(600, 1000, device=_device()).t()
+    for work in [dist.isend(columns.t(), following), dist.irecv(received, before)]:
+        work.wait()
+    report("tensors that are not contiguous", _close(received.t(), values(torch.float32, 600_000, before).view(600, 1000)))
+    count = 5_000_000
+    if rank == 0:
+        tensor = torch.empty(count, device=_device())
+        for number in range(size - 1):
+            sender = dist.recv(tensor)
+            report(f"recv from any rank, large {number}", _close(tensor, values(torch.float32, count, sender)))
+    else:
+        dist.send(values(torch.float32, count, rank).to(_device()), 0)
+
+
 def objects_and_groups(report):
     size, rank = dist.get_world_size(), dist.get_rank()
     gathered = [None] * size
@@ -383,7 +417,7 @@ def sum_of_one():
 
 CASES = (
     all_reduce, reduce, broadcast, all_gather, gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive,
-    objects_and_groups, asynchronous, queued, functional,
+    send_and_receive_large, objects_and_groups, asynchronous, queued, functional,
 )  # fmt: skip
 
 
