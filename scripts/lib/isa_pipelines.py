@@ -1,4 +1,7 @@
-"""The pipelines that docs/isa.md shows for each family of MODEL_FAMILIES: (kernel, case of kernels/audit/)."""
+"""The pipelines that docs/isa.md shows for each family of MODEL_FAMILIES: (kernel, case of kernels/audit/). As a program, prints
+the families and a regular expression that finds "kernel (case)" of these pipelines.
+"""
+import re
 
 MODEL_FAMILIES = ("navi10", "navi21", "navi31", "gfx1150", "gfx1201")
 
@@ -34,3 +37,7 @@ PIPELINES = (
     ("recurrent_layer_1", "lstm"),
     ("softmax_forward", "softmax, rows in registers"),
 )
+
+if __name__ == "__main__":
+    print(*MODEL_FAMILIES)
+    print("^(" + "|".join(re.sub(r"([()|+.])", r"\\\1", f"{kernel} ({case})") for kernel, case in PIPELINES) + ")$")
