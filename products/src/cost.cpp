@@ -32,7 +32,7 @@ UnitTime unit_time(const DeviceParameters& device, const GroupWork& work) {
     const double edges = work.edge_bytes / device.cache_bandwidth;
     return {work.slices * overlapped(compute, load, 4) + edges,
             work.slices * (overlapped(compute / share, load, 4) + work.latency * device.slice_latency) +
-                edges + device.group_seconds};
+                edges + work.converted_bytes / device.cache_bandwidth + device.group_seconds};
 }
 
 } // namespace

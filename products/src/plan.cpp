@@ -70,6 +70,7 @@ GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint3
             .multiply_adds = rows * columns * depth,
             .loaded_bytes = loaded * gathering * narrow_loads,
             .edge_bytes = loaded + rows * columns * result_bytes,
+            .converted_bytes = tile.on_units && result_bytes == 2 ? rows * columns * result_bytes : 0,
             .latency = tile.on_units ? 1 : depth / 24 * (tile.iterations > 1 ? 2 : 1),
             .threads = tile.kernel->threads,
             .registers = registers_of(tile),

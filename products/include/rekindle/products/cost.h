@@ -15,7 +15,9 @@ struct GroupWork {
     double multiply_adds = 0; ///< per slice
     double loaded_bytes = 0;  ///< per slice
     double edge_bytes = 0;    ///< loaded before the first slice and stored after the last
-    double latency = 0;       ///< of a slice if no other work hides it, as a multiple of slice_latency
+    /// Of the results, those that pass through shared memory first; only other workgroups hide that.
+    double converted_bytes = 0;
+    double latency = 0; ///< of a slice if no other work hides it, as a multiple of slice_latency
     std::uint32_t threads = 0;
     std::uint32_t registers = 0;    ///< 32-bit registers of a thread
     std::uint32_t shared_bytes = 0; ///< of the workgroup
