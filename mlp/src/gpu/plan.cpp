@@ -131,7 +131,10 @@ class Planner {
         return total;
     }
     std::uint32_t scalar_count() const { return rows_ + std::max(threads_, 2 * rows_ * lanes_); }
-    std::uint32_t shared_bytes() const { return 16 * arena_quads_ + 4 * scalar_count() + 16; }
+    std::uint32_t shared_bytes() const {
+        constexpr std::uint32_t dropouts = sizeof(StageDropout) * most_stages;
+        return 16 * arena_quads_ + dropouts + 4 * scalar_count() + 16;
+    }
 
     /// Finds the fewest blocks whose rows fit into shared memory.
     bool fit_rows(std::uint32_t most) {
@@ -246,8 +249,6 @@ class Planner {
                 .transposed = s.transposed,
                 .vectors = s.vectors,
                 .first_slot = first_slot,
-                .dropout_threshold = s.drops() ? dropout_threshold(s.dropout_rate) : 0,
-                .dropout_scale = s.drops() ? std::bit_cast<std::uint32_t>(dropout_scale(s.dropout_rate)) : 0,
                 .dropout_layer = s.dropout_layer,
                 .epsilon = norm ? std::bit_cast<std::uint32_t>(s.epsilon) : 0};
     }
@@ -271,6 +272,9 @@ class Planner {
         plan_.evaluate_kernel = kernel_name(threads_, false, deep);
         plan_.constants =
             deep ? constants<kernels::PopulationDeepConstants>() : constants<kernels::PopulationConstants>();
+        for (std::size_t number = 0; number < network_.stages.size(); ++number)
+            if (const Stage& s = network_.stages[number]; s.drops())
+                plan_.dropouts[number] = {dropout_threshold(s.dropout_rate), dropout_scale(s.dropout_rate)};
         plan_.threads = threads_;
         plan_.shared_bytes = shared_bytes();
         plan_.block_rows = rows_;

@@ -23,6 +23,7 @@
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/mlp/population.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -58,9 +59,12 @@ struct MemberRecord {
     float one_minus_beta1 = 0, beta2 = 0, one_minus_beta2 = 0, epsilon = 0; ///< AdamW
     float momentum = 0, weight_decay = 0;                                   ///< SGD
     float average_rate = 0;                                                 ///< float(1 - ema_decay)
-    std::uint32_t reserved[13] = {};
+    std::uint32_t dropout_thresholds[most_stages] = {}; ///< GpuPlan::dropouts; TrainingLaunches sets them
+    std::uint32_t reserved = 0;
+    float dropout_scales[most_stages] = {};
+    std::uint32_t also_reserved[4] = {};
 };
-static_assert(sizeof(MemberRecord) == 128);
+static_assert(sizeof(MemberRecord) == 192);
 
 /// The numbers of one optimizer step; PopulationParameters::schedule is an array of these, [group of
 /// members][step].
@@ -95,13 +99,21 @@ struct EvaluationRecord {
     float loss_high = 0, loss_low = 0;
 };
 
+/// mlp::dropout_threshold and mlp::dropout_scale of a stage; zeros for a stage without dropout.
+struct StageDropout {
+    std::uint32_t threshold = 0;
+    float scale = 0;
+};
+
 struct GpuPlan {
     /// If not empty: one sentence that says why this model cannot be trained here, and everything else is
     /// empty.
     std::string refusal;
     std::string_view train_kernel, evaluate_kernel; ///< names in kernels.json
     std::vector<kernels::ConstantValue> constants;  ///< all of them, for both
-    std::uint32_t threads = 0;                      ///< per workgroup
+    /// Not among the constants: networks that differ only in these rates use the same pipelines.
+    std::array<StageDropout, most_stages> dropouts{};
+    std::uint32_t threads = 0; ///< per workgroup
     std::uint32_t shared_bytes = 0;
     std::uint32_t block_rows = 0;  ///< rows that go through forward and backward together
     std::uint32_t blocks = 0;      ///< per full batch

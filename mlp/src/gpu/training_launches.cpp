@@ -192,11 +192,17 @@ TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const 
         return buffer;
     };
     const std::size_t members = tables.members.size();
+    std::vector<MemberRecord> records = tables.members;
+    for (MemberRecord& record : records)
+        for (std::size_t number = 0; number < most_stages; ++number) {
+            record.dropout_thresholds[number] = plan_.dropouts[number].threshold;
+            record.dropout_scales[number] = plan_.dropouts[number].scale;
+        }
     Call call{.samples = samples,
               .tables = tables,
               .accumulation_steps = accumulation_steps,
               .finish = finish,
-              .members = uploaded<MemberRecord>(device_, stream_, tables.members),
+              .members = uploaded<MemberRecord>(device_, stream_, records),
               .schedule = uploaded<StepRecord>(device_, stream_, tables.steps),
               .order = uploaded_orders(tables, samples != nullptr ? samples->count() : 0),
               .results = zeroed(members * sizeof(ResultRecord)),
