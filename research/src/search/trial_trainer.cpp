@@ -128,8 +128,8 @@ TrialTrainer::TrialTrainer(const trainer::TrainConfig& config, std::uint64_t tot
     trainer::TrainConfig spread = config;
     spread.population = std::max<std::int64_t>(2, config.population); // trials can be spread over devices
     devices_.emplace(spread, progress);
-    if (config.device == "cpu")
-        cpu_ = true;
+    if (config.device != "auto")
+        cpu_ = config.device == "cpu";
 }
 
 bool TrialTrainer::on_cpu(const ReadyTrial& first) {
@@ -143,6 +143,7 @@ bool TrialTrainer::on_cpu(const ReadyTrial& first) {
                                first.config.epochs, longest_steps(first), pool_.size()},
                               progress_);
         cpu_ = prepared.use.device.starts_with("cpu");
+        devices_->keep_choice();
     }
     return *cpu_;
 }
@@ -154,7 +155,9 @@ std::vector<Trial> TrialTrainer::run(std::span<const ReadyTrial> trials,
     const bool cpu = on_cpu(trials.front());
     std::vector<Trial> finished =
         cpu ? run_on_cpu(trials, report, cancellation) : run_on_devices(trials, report, cancellation);
-    constexpr double long_enough = 0.5, most_growth = 4;
+    // A GPU needs many networks at a time, and a part of its seconds does not depend on how many.
+    const double long_enough = cpu ? 0.5 : 5;
+    constexpr double most_growth = 4;
     const double growth = std::clamp(long_enough / std::max(1e-6, seconds_since(start)), 0.25, most_growth);
     group_ = std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(trials.size()) * growth),
                                      pool_.size(), most_members);

@@ -153,9 +153,12 @@ void DeviceChoice::select_named_devices(const TrainConfig& config, ProgressSink&
 PreparedPopulation DeviceChoice::prepare(const TrainingJob& job, ProgressSink& progress) {
     if (requested_.kind == runtime::DeviceSelector::Kind::cpu)
         return on_cpu(job, "requested with --device cpu");
+    if (kept_ && named_.empty())
+        return on_cpu(job, why_);
     try {
-        return requested_.kind == runtime::DeviceSelector::Kind::automatic ? prepare_fastest(job, progress)
-                                                                           : prepare_named(job);
+        return requested_.kind == runtime::DeviceSelector::Kind::automatic && !kept_
+                   ? prepare_fastest(job, progress)
+                   : prepare_named(job);
     } catch (const runtime::Error& error) {
         throw_as_error(error, "--device");
     }
@@ -165,13 +168,23 @@ PreparedPopulation DeviceChoice::prepare_named(const TrainingJob& job) {
     std::vector<OpenedDevice> devices;
     std::string driver;
     for (const runtime::DeviceInfo& info : named_) {
-        devices.push_back(open_for(job, info));
+        devices.push_back(open(job, info));
         driver += (driver.empty() ? "" : " + ") + driver_of(info);
     }
     auto population = spread_over(devices, job);
     std::string name = population->device();
-    return {std::move(population),
-            {std::move(name), driver, fmt::format("requested with --device {}", requested_.text)}};
+    return {
+        std::move(population),
+        {std::move(name), driver, kept_ ? why_ : fmt::format("requested with --device {}", requested_.text)}};
+}
+
+OpenedDevice DeviceChoice::open(const TrainingJob& job, const runtime::DeviceInfo& info) {
+    std::shared_ptr<runtime::Device>& device = opened_[info.address()];
+    if (!device)
+        device = runtime::Device::open(info);
+    OpenedDevice opened{info, device};
+    require_acceptance(opened, job);
+    return opened;
 }
 
 /// The accepted GPUs that --device auto may use; notes name the skipped ones.
@@ -203,7 +216,9 @@ std::vector<runtime::DeviceInfo> DeviceChoice::candidates(ProgressSink& progress
 
 PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, ProgressSink& progress) {
     const std::vector<runtime::DeviceInfo> gpus = candidates(progress);
+    named_.clear();
     const auto settled = [&](PreparedPopulation prepared) {
+        why_ = prepared.use.why;
         progress.info(fmt::format("--device auto: {}", prepared.use.why));
         return prepared;
     };
@@ -224,7 +239,7 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
     std::vector<OpenedDevice> opened;
     for (const runtime::DeviceInfo& info : gpus) {
         try {
-            const OpenedDevice device = open_for(job, info);
+            const OpenedDevice device = open(job, info);
             auto population = population_on(device, job);
             const double speed =
                 mlp::measure_speed(*population, job.batch_size, measured_seconds).network_steps_per_second;
@@ -247,8 +262,12 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
     why = fmt::format("{} per network-step → ", why);
     if (best == measured.begin())
         return settled(on_cpu(job, why + best->name));
+    named_ = {opened[static_cast<std::size_t>(best - measured.begin()) - 1].info};
     PreparedPopulation prepared{std::move(best->population), {best->name, best->driver, ""}};
     if (ids_.size() > 1 && opened.size() > 1 && job.members.size() > 1) {
+        named_.clear();
+        for (const OpenedDevice& device : opened)
+            named_.push_back(device.info);
         measured.clear(); // their memory is needed
         prepared.population = nullptr;
         prepared.population = spread_over(opened, job);

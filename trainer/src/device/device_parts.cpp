@@ -18,12 +18,10 @@ std::string driver_of(const runtime::DeviceInfo& info) {
                                     : fmt::format("{} {}", info.driver_name, info.driver_info);
 }
 
-OpenedDevice open_for(const TrainingJob& job, const runtime::DeviceInfo& info) {
+void require_acceptance(const OpenedDevice& device, const TrainingJob& job) {
     require_memory(job.model, job.members.size(), job.epochs, TrainingDevice::gpu);
-    OpenedDevice opened{info, runtime::Device::open(info)};
-    if (const std::string reason = mlp::gpu_refusal(*opened.device, job.model, job.members); !reason.empty())
-        throw usage_error(reason).at(info.address()).hint("--device cpu trains it.");
-    return opened;
+    if (const std::string reason = mlp::gpu_refusal(*device.device, job.model, job.members); !reason.empty())
+        throw usage_error(reason).at(device.info.address()).hint("--device cpu trains it.");
 }
 
 std::unique_ptr<mlp::Population> population_on(const OpenedDevice& device, const TrainingJob& job) {

@@ -19,8 +19,8 @@ struct OpenedDevice {
     std::shared_ptr<runtime::Device> device;
 };
 
-/// Opens the device for the job. Throws runtime::Error or Error (usage) with the reason when that fails.
-OpenedDevice open_for(const TrainingJob& job, const runtime::DeviceInfo& info);
+/// Throws Error (usage) with the reason if the device cannot train the job, or the host lacks memory for it.
+void require_acceptance(const OpenedDevice& device, const TrainingJob& job);
 std::unique_ptr<mlp::Population> population_on(const OpenedDevice& device, const TrainingJob& job);
 /// The members spread over the devices by their measured speed; fewer devices when there are fewer members.
 std::unique_ptr<mlp::Population> spread_over(std::span<const OpenedDevice> devices, const TrainingJob& job);

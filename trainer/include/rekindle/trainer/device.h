@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct PreparedPopulation {
     DeviceUse use;
 };
 
+struct OpenedDevice;
+
 /// Not thread-safe.
 class DeviceChoice {
   public:
@@ -39,7 +42,10 @@ class DeviceChoice {
     /// The population on the chosen devices. --device auto measures when that is worth the time. Throws Error
     /// when a named device cannot train it; --device auto then says so and continues with the others. May be
     /// called for several jobs.
+    /// Devices stay open between jobs.
     PreparedPopulation prepare(const TrainingJob& job, ProgressSink& progress);
+    /// Later jobs use the devices that the last one got: --device auto does not compare devices again.
+    void keep_choice() noexcept { kept_ = true; }
 
   private:
     struct Found {
@@ -49,6 +55,7 @@ class DeviceChoice {
     void start_search(const TrainConfig& config, ProgressSink& progress);
     void select_named_devices(const TrainConfig& config, ProgressSink& progress);
     PreparedPopulation prepare_named(const TrainingJob& job);
+    OpenedDevice open(const TrainingJob& job, const runtime::DeviceInfo& info);
     PreparedPopulation prepare_fastest(const TrainingJob& job, ProgressSink& progress);
     std::vector<runtime::DeviceInfo> candidates(ProgressSink& progress);
 
@@ -57,6 +64,9 @@ class DeviceChoice {
     std::vector<runtime::DeviceInfo> named_;
     std::shared_future<Found> found_; ///< with --device auto
     std::string no_gpu_reason_;       ///< with --device auto: why no GPU can be used
+    std::map<std::string, std::shared_ptr<runtime::Device>> opened_; ///< by address
+    std::string why_; ///< why the last job got named_, or the CPU if that is empty
+    bool kept_ = false;
 };
 
 } // namespace rekindle::trainer
