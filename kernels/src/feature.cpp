@@ -23,7 +23,8 @@ std::string_view name(Feature feature) noexcept {
                                                  "matrix_8x8x16",
                                                  "matrix_8x8x8",
                                                  "bfloat16_units",
-                                                 "matrix_quads"};
+                                                 "matrix_quads",
+                                                 "matrix_columns"};
     const auto bit = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(feature)));
     return bit < std::size(names) ? names[bit] : std::string_view{};
 }

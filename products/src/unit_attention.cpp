@@ -2,6 +2,7 @@
 #include <rekindle/products/unit_attention.h>
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 
 namespace rekindle::products {
@@ -19,39 +20,89 @@ struct Unit {
     std::uint32_t lanes() const { return size * size / 8; }
 };
 
-/// Variant: one of the three kernels' variants in kernels.json. blocks: how many matrices the rows of a
-/// subgroup span.
+std::uint32_t subgroup_size(Unit unit, const DeviceParameters& device) {
+    return device.minimum_subgroup != device.maximum_subgroup ? unit.lanes() : 0;
+}
+
+/// In groups of eight numbers, with one group of padding for each row.
+std::uint32_t eights_of_rows(std::uint32_t rows, std::uint32_t width) {
+    return rows * (width / 8 + 1);
+}
+
+/// A pass in the layout of Feature::matrix_quads. Variant: one of the variants in kernels.json. blocks: how
+/// many matrices the rows of a subgroup span.
 template <class Variant>
-UnitPass pass_of(const Variant& variant, std::uint32_t blocks, const DeviceParameters& device) {
+UnitPass pass_in_quads(const Variant& variant, std::uint32_t blocks, const DeviceParameters& device) {
     const Unit unit(variant.unit);
     const std::uint32_t rows = variant.subgroups * blocks * unit.size;
-    const bool in_quads = variant.kernel->needs.contains(Feature::matrix_quads);
-    const bool sized = device.minimum_subgroup != device.maximum_subgroup;
     return {.kernel = variant.kernel,
             .rows = rows,
             .step = variant.step,
-            .constants = {.subgroup_size = sized ? unit.lanes() : 0,
-                          .shared_eights = std::max(rows, 2 * variant.step) * (variant.width / 8 + 1),
+            .constants = {.subgroup_size = subgroup_size(unit, device),
+                          .shared_eights = eights_of_rows(std::max(rows, 2 * variant.step), variant.width),
                           .shared_sums = variant.subgroups * unit.size * unit.size,
-                          .shared_weights = in_quads ? 1 : variant.subgroups * unit.size * (unit.size + 8),
                           .shared_others = variant.step}};
 }
 
-template <class Variant>
-const Variant* same_width_and_unit(std::span<const Variant> variants, std::uint32_t width, Feature unit) {
-    const auto found = std::ranges::find_if(
-        variants, [&](const Variant& one) { return one.width == width && one.unit == unit; });
-    return found != variants.end() ? &*found : nullptr;
-}
-
-/// The variants of one dtype.
-struct AttentionVariants {
-    std::span<const kernels::AttentionUnitsForwardVariant> forward;
-    std::span<const kernels::AttentionUnitsKeysVariant> keys;
-    std::span<const kernels::AttentionUnitsQueriesVariant> queries;
+/// What a workgroup of a pass for any layout holds in shared memory besides its own rows.
+struct Slices {
+    std::uint32_t by_rows, turned; ///< slices of the other rows
+    bool reads_query_numbers = false;
 };
 
-AttentionVariants attention_variants_for(ElementType type) {
+/// A pass for any layout. operands: of the workgroup's own rows. in_columns: for Feature::matrix_columns.
+template <class Variant>
+UnitPass pass_in_any_layout(const Variant& variant, std::uint32_t operands, Slices slices, bool in_columns,
+                            const DeviceParameters& device) {
+    const Unit unit(variant.unit);
+    const std::uint32_t rows = variant.subgroups * unit.size;
+    const std::uint32_t own = eights_of_rows(rows, variant.width);
+    const std::uint32_t others = slices.by_rows * eights_of_rows(variant.step, variant.width) +
+                                 slices.turned * eights_of_rows(variant.width, variant.step);
+    return {.kernel = variant.kernel,
+            .rows = rows,
+            .step = variant.step,
+            .constants = {.subgroup_size = subgroup_size(unit, device),
+                          .shared_eights = std::max(own, others + (operands - variant.kept) * own),
+                          .shared_sums = (in_columns ? 1 : variant.subgroups) * unit.size * unit.size,
+                          .shared_others = slices.reads_query_numbers ? variant.step : 1,
+                          .in_columns = in_columns,
+                          .shared_factors = eights_of_rows(rows, variant.step)}};
+}
+
+template <class Forward, class Keys, class Queries>
+struct Variants {
+    std::span<const Forward> forward;
+    std::span<const Keys> keys;
+    std::span<const Queries> queries;
+};
+
+bool can_run(const DeviceParameters& device, Feature unit, const kernels::Kernel& kernel) {
+    const std::uint32_t lanes = Unit(unit).lanes();
+    return lanes >= device.minimum_subgroup && lanes <= device.maximum_subgroup &&
+           device.usable.contains(kernel.needs);
+}
+
+/// Calls add(forward, keys, queries) for all variants of the same width and unit that the device can run.
+template <class Forward, class Keys, class Queries, class Add>
+void for_each_set(const DeviceParameters& device, const Variants<Forward, Keys, Queries>& variants,
+                  const Add& add) {
+    for (const Forward& forward : variants.forward) {
+        const auto fits = [&](const auto& one) {
+            return one.width == forward.width && one.unit == forward.unit &&
+                   can_run(device, one.unit, *one.kernel);
+        };
+        if (!fits(forward))
+            continue;
+        for (const Keys& keys : variants.keys | std::views::filter(fits))
+            for (const Queries& queries : variants.queries | std::views::filter(fits))
+                add(forward, keys, queries);
+    }
+}
+
+Variants<kernels::AttentionUnitsForwardVariant, kernels::AttentionUnitsKeysVariant,
+         kernels::AttentionUnitsQueriesVariant>
+variants_in_quads(ElementType type) {
     using namespace kernels;
     if (type == ElementType::bfloat16)
         return {attention_units_forward_variants_bfloat16, attention_units_keys_variants_bfloat16,
@@ -60,33 +111,48 @@ AttentionVariants attention_variants_for(ElementType type) {
             attention_units_queries_variants};
 }
 
-bool can_run(const DeviceParameters& device, Feature unit,
-             std::initializer_list<const kernels::Kernel*> kernels) {
-    const std::uint32_t lanes = Unit(unit).lanes();
-    return lanes >= device.minimum_subgroup && lanes <= device.maximum_subgroup &&
-           std::ranges::all_of(
-               kernels, [&](const kernels::Kernel* kernel) { return device.usable.contains(kernel->needs); });
+Variants<kernels::AttentionColumnsForwardVariant, kernels::AttentionColumnsKeysVariant,
+         kernels::AttentionColumnsQueriesVariant>
+variants_in_any_layout(ElementType type) {
+    using namespace kernels;
+    if (type == ElementType::bfloat16)
+        return {attention_columns_forward_variants_bfloat16, attention_columns_keys_variants_bfloat16,
+                attention_columns_queries_variants_bfloat16};
+    return {attention_columns_forward_variants, attention_columns_keys_variants,
+            attention_columns_queries_variants};
 }
 
 } // namespace
 
+std::vector<UnitAttention> unit_attention_variants(const DeviceParameters& device, ElementType type) {
+    std::vector<UnitAttention> found;
+    if (bytes_of(type) != 2)
+        return found;
+    for_each_set(device, variants_in_quads(type),
+                 [&](const auto& forward, const auto& keys, const auto& queries) {
+                     found.push_back({forward.width, pass_in_quads(forward, forward.row_blocks, device),
+                                      pass_in_quads(keys, 1, device), pass_in_quads(queries, 1, device)});
+                 });
+    for (const bool in_columns : {true, false}) {
+        if (in_columns && !device.usable.contains(Feature::matrix_columns))
+            continue;
+        for_each_set(device, variants_in_any_layout(type),
+                     [&](const auto& forward, const auto& keys, const auto& queries) {
+                         found.push_back({forward.width,
+                                          pass_in_any_layout(forward, 1, {1, 1}, in_columns, device),
+                                          pass_in_any_layout(keys, 2, {2, 2, true}, in_columns, device),
+                                          pass_in_any_layout(queries, 2, {2, 1}, in_columns, device)});
+                     });
+    }
+    return found;
+}
+
 std::optional<UnitAttention> unit_attention(const DeviceParameters& device, ElementType type,
                                             std::uint32_t width) {
-    if (bytes_of(type) != 2)
-        return std::nullopt;
-    const AttentionVariants variants = attention_variants_for(type);
-    for (const kernels::AttentionUnitsForwardVariant& forward : variants.forward) {
-        if (width > forward.width)
-            continue;
-        const auto* const keys = same_width_and_unit(variants.keys, forward.width, forward.unit);
-        const auto* const queries = same_width_and_unit(variants.queries, forward.width, forward.unit);
-        if (keys == nullptr || queries == nullptr ||
-            !can_run(device, forward.unit, {forward.kernel, keys->kernel, queries->kernel}))
-            continue;
-        return UnitAttention{pass_of(forward, forward.row_blocks, device), pass_of(*keys, 1, device),
-                             pass_of(*queries, 1, device)};
-    }
-    return std::nullopt;
+    const std::vector<UnitAttention> variants = unit_attention_variants(device, type);
+    const auto found =
+        std::ranges::find_if(variants, [&](const UnitAttention& one) { return width <= one.width; });
+    return found != variants.end() ? std::optional(*found) : std::nullopt;
 }
 
 } // namespace rekindle::products

@@ -22,6 +22,7 @@ from isa_rates import FAMILIES, Cost, cost_of, operation_of
 
 COLUMNS = ("kernel", "case", "lanes", "share", "around", "limit", "operations")
 NO_LOOP = "-"
+INVALID = "v_invalid"  # a word that the disassembler does not know; counts as a vector instruction
 
 
 def blocks_of(disassembly):
@@ -155,6 +156,8 @@ def rows_of(stream, family, other):
             disassembly, inside = [], True
         elif inside and (line.startswith(("\t", "BB"))):
             disassembly.append(line)
+        elif inside and line.startswith("(invalid instruction)"):  # newer than the disassembler
+            disassembly.append("\t" + INVALID)
         elif line and line != "Compute Shader":
             inside = False
             other.write(line + "\n")

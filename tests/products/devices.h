@@ -17,13 +17,13 @@ struct InventedDevice {
 };
 
 inline kernels::Features all_features() {
-    return kernels::Features((1u << 19) - 1);
+    return kernels::Features((1u << 20) - 1);
 }
 inline kernels::Features without_units() {
     return all_features().without({kernels::Feature::cooperative_matrix, kernels::Feature::matrix_16x16x16,
                                    kernels::Feature::matrix_8x16x16, kernels::Feature::matrix_8x8x16,
                                    kernels::Feature::matrix_8x8x8, kernels::Feature::bfloat16_units,
-                                   kernels::Feature::matrix_quads});
+                                   kernels::Feature::matrix_quads, kernels::Feature::matrix_columns});
 }
 
 /// speed: as a multiple of the default rates of multiplication; traffic: of those of memory and cache.

@@ -3,6 +3,7 @@
 /// reading it shows.
 
 #include "../runtime/fixture.h"
+#include "sixteen_bits.h"
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/convolution_units.h>
@@ -29,21 +30,8 @@ namespace {
 using kernels::ceil_div;
 using namespace runtime;
 namespace value = kernels::value;
-
-/// The bits of a small integer or of a NaN. An integer up to 8 is exact in both types.
-std::uint16_t bits_of(ElementType type, int number) {
-    if (type == ElementType::bfloat16)
-        return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(number)) >> 16);
-    if (number == 0)
-        return 0;
-    const auto magnitude = static_cast<unsigned>(std::abs(number));
-    const auto power = static_cast<unsigned>(std::bit_width(magnitude)) - 1;
-    const unsigned fraction = (magnitude << (10 - power)) & 0x3ffu;
-    return static_cast<std::uint16_t>((number < 0 ? 0x8000u : 0u) | (15 + power) << 10 | fraction);
-}
-std::uint16_t nan_of(ElementType type) {
-    return type == ElementType::bfloat16 ? 0x7fc0 : 0x7e00;
-}
+using test::bits_of;
+using test::nan_of;
 
 /// Integers, and the same in 16 bits in a larger memory.
 struct Operand {
@@ -57,7 +45,7 @@ struct Operand {
         std::mt19937 engine(seed);
         for (std::size_t i = 0; i < count; ++i) {
             numbers[i] = static_cast<int>(engine() % 5) - 2;
-            memory[place(i)] = bits_of(type, numbers[i]);
+            memory[place(i)] = bits_of(type, static_cast<float>(numbers[i]));
         }
     }
 };

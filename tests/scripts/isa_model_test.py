@@ -113,6 +113,12 @@ class Stream(unittest.TestCase):
         self.assertEqual([row[:4] for row in rows], [("first", "a, b", "32", "1.00"), ("second", "c", "64", "-")])
         self.assertEqual(other.getvalue(), "a warning\n2 pipelines\n")
 
+    def test_unknown_instructions_are_part_of_the_loop(self):
+        lines = loop("v_fma_f32 v1, v2, v3, v4", "v_fma_f32 v1, v2, v3, v4")
+        lines[3:3] = ["(invalid instruction)                                        ; d59c08be"] * 2
+        stream = [line + "\n" for line in ["disasm:", *lines, "compiled\tkernel\ta\t32"]]
+        self.assertEqual([row[3] for row in rows_of(stream, "navi10", io.StringIO())], ["0.50"])
+
     def test_missing_machine_code_is_an_error(self):
         stream = ["disasm:\n", "Shader disassembly is not supported\n", "BB0\n", "compiled\tkernel\ta\t32\n"]
         with self.assertRaisesRegex(SystemExit, r"kernel \(a\)"):

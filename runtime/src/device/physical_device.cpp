@@ -120,7 +120,7 @@ bool has_shape(std::span<const CooperativeMatrixShape> shapes, const MatrixShape
 }
 
 /// Feature::cooperative_matrix and the features of the shapes, for 16-bit factors and float32 sums. No driver
-/// reports the layout of a matrix; the self-test checks for NVIDIA's usual layout.
+/// reports the layout of a matrix; the self-test checks for the usual ones.
 kernels::Features matrix_features(const PhysicalDevice& device) {
     using kernels::Feature;
     kernels::Features features;
@@ -133,8 +133,12 @@ kernels::Features matrix_features(const PhysicalDevice& device) {
             features = features | Feature::bfloat16_units;
         features = features | Feature::cooperative_matrix | known.feature;
     }
-    if (device.info.vendor_id == nvidia && features.contains(Feature::matrix_16x16x16))
+    const bool is_nvidia = device.info.vendor_id == nvidia;
+    if (is_nvidia && features.contains(Feature::matrix_16x16x16))
         features = features | Feature::matrix_quads;
+    if (!is_nvidia && device.info.can.features.contains(Feature::subgroup_size_control) &&
+        (features.contains(Feature::matrix_16x16x16) || features.contains(Feature::matrix_8x8x8)))
+        features = features | Feature::matrix_columns;
     return features;
 }
 

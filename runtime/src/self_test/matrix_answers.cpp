@@ -144,6 +144,48 @@ KnownAnswer places_of_elements() {
             .mistake = must_be_near<float>(std::move(expected), {"place"})};
 }
 
+/// What is wrong with the places that Feature::matrix_columns describes, "" if nothing is. found: for each
+/// lane, the indexes of its eight elements of a size x size matrix.
+std::string mistake_in_columns(std::span<const float> found, std::uint32_t size) {
+    std::vector<bool> seen(std::size_t{size} * size);
+    for (std::uint32_t i = 0; i < found.size(); ++i) {
+        const std::uint32_t lane = i / 8, element = i % 8;
+        const auto text = [&](const std::string& what) {
+            return "element " + std::to_string(element) + " of lane " + std::to_string(lane) + " is " + what;
+        };
+        if (!(found[i] >= 0 && found[i] < static_cast<float>(seen.size())))
+            return text("not in the matrix");
+        const auto place = static_cast<std::uint32_t>(found[i]);
+        if (place % size != lane % size)
+            return text("in column " + std::to_string(place % size));
+        const auto row_of_first = static_cast<std::uint32_t>(found[lane / size * size * 8 + element]) / size;
+        if (place / size != row_of_first)
+            return text("in row " + std::to_string(place / size) + ", not " + std::to_string(row_of_first));
+        if (seen[place])
+            return text("in another lane, too");
+        seen[place] = true;
+    }
+    return {};
+}
+
+/// The places that Feature::matrix_columns describes. Elements that lie elsewhere are no mistake.
+KnownAnswer columns_of_lanes(const MatrixShape& shape, const kernels::Kernel& kernel,
+                             const Capabilities& can) {
+    const std::uint32_t size = shape.m, lanes = size * size / 8;
+    const bool sized = can.minimum_subgroup != can.maximum_subgroup;
+    return {.name = "columns of lanes, " + name_of(shape),
+            .kernel = &kernel,
+            .constants = list_of(kernels::SelftestMatrixConstants{.subgroup_size = sized ? lanes : 0}),
+            .disables = kernels::Feature::matrix_columns,
+            .is_property = true,
+            .groups = {1, 1, 1},
+            .count = 1,
+            .output = unwritten(std::size_t{lanes} * 8 * sizeof(float)),
+            .mistake = [size](std::span<const std::byte> output) {
+                return mistake_in_columns(values_of<float>(output), size);
+            }};
+}
+
 /// The variant with this shape of matrix units and this size; null if kernels.json has none.
 const kernels::ProductUnitsVariant* variant_of(const MatrixShape& shape, UnitFactor factor,
                                                std::uint32_t rows, std::uint32_t columns) {
@@ -181,6 +223,16 @@ void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can)
     }
     if (can.features.contains(kernels::Feature::matrix_quads))
         list.push_back(places_of_elements());
+    if (can.features.contains(kernels::Feature::matrix_columns)) {
+        const kernels::Feature shapes[] = {kernels::Feature::matrix_16x16x16, kernels::Feature::matrix_8x8x8};
+        const kernels::Kernel* const of_columns[] = {&kernels::selftest_columns_16x16x16.kernel,
+                                                     &kernels::selftest_columns_8x8x8.kernel};
+        for (std::size_t i = 0; i < std::size(shapes); ++i)
+            if (can.features.contains(shapes[i]))
+                list.push_back(
+                    columns_of_lanes(*std::ranges::find(matrix_shapes, shapes[i], &MatrixShape::feature),
+                                     *of_columns[i], can));
+    }
 }
 
 } // namespace rekindle::runtime

@@ -147,6 +147,45 @@ TEST_F(SelfTestTest, LooksForThePlacesOfElements) {
     EXPECT_EQ(count(), 1);
 }
 
+/// What the self-test says of lanes that hold index(lane, element) of a 16 x 16 matrix.
+template <class Index>
+std::string mistake_in_columns(const Index& index) {
+    Capabilities can;
+    can.features = {kernels::Feature::matrix_columns, kernels::Feature::matrix_16x16x16};
+    const std::vector<KnownAnswer> answers = known_answers(can);
+    const auto answer =
+        std::ranges::find(answers, &kernels::selftest_columns_16x16x16.kernel, &KnownAnswer::kernel);
+    if (answer == answers.end())
+        return "the self-test does not look for columns";
+    std::vector<float> found;
+    for (std::uint32_t lane = 0; lane < 32; ++lane)
+        for (std::uint32_t element = 0; element < 8; ++element)
+            found.push_back(static_cast<float>(index(lane, element)));
+    return answer->mistake(bytes_of(found));
+}
+
+TEST_F(SelfTestTest, LooksForColumns) {
+    const auto place = [](std::uint32_t row, std::uint32_t column) { return row * 16 + column; };
+    // RDNA3 and RDNA4.
+    EXPECT_EQ(mistake_in_columns([&](auto lane, auto i) { return place(2 * i + lane / 16, lane % 16); }), "");
+    EXPECT_EQ(mistake_in_columns([&](auto lane, auto i) { return place(lane / 16 * 8 + i, lane % 16); }), "");
+    // Rows instead of columns.
+    EXPECT_EQ(mistake_in_columns([&](auto lane, auto i) { return place(lane % 16, lane / 16 * 8 + i); }),
+              "element 1 of lane 0 is in column 1");
+    // Columns in another order.
+    EXPECT_EQ(mistake_in_columns([&](auto lane, auto i) { return place(lane % 2 * 8 + i, lane / 2); }),
+              "element 0 of lane 1 is in column 0");
+    // Rows in another order in one lane.
+    EXPECT_EQ(mistake_in_columns([&](auto lane, auto i) {
+                  return place(lane / 16 * 8 + (lane == 5 ? 7 - i : i), lane % 16);
+              }),
+              "element 0 of lane 5 is in row 7, not 0");
+    // The same rows twice.
+    EXPECT_EQ(mistake_in_columns([&](auto lane, auto i) { return place(i, lane % 16); }),
+              "element 0 of lane 16 is in another lane, too");
+    EXPECT_EQ(mistake_in_columns([](auto, auto) { return -1; }), "element 0 of lane 0 is not in the matrix");
+}
+
 TEST_F(SelfTestTest, RefusesADeviceThatCannotAdd) {
     environment.set("REKINDLE_FAULT", "wrong-answer:" + number_of("float32 arithmetic"));
     EXPECT_THAT([&] { open(); },

@@ -35,6 +35,10 @@ enum class Feature : std::uint32_t {
     /// row l / 4, then of row l / 4 + 8; sums and the first factor have the same layout. A factor takes four
     /// registers of a lane, so that the largest tiles fit, which they do not on RDNA3.
     matrix_quads = 1u << 18,
+    /// Lane l holds eight elements of column l % T of a T x T matrix of sums (T: 16 or 8). Lanes 0 to T - 1
+    /// hold the same rows in the same order, and so do lanes T to 2 T - 1. RDNA3, RDNA4 and lavapipe have
+    /// this layout.
+    matrix_columns = 1u << 19,
 };
 
 /// A set of features. name(Feature) gives the name that kernels.json uses, such as "float16_arithmetic".

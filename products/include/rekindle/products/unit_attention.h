@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace rekindle::products {
 
@@ -20,11 +21,19 @@ struct UnitPass {
 
 /// The passes of attention: the output, and the gradients of keys and values, and of queries.
 struct UnitAttention {
+    std::uint32_t width; ///< of heads, at most
     UnitPass forward, of_keys, of_queries;
 };
 
-/// The kernels for heads of at most `width` columns, in the first shape of matrix units that the device has
-/// and that passed its self-test; empty if the device cannot run all three. Thread-safe.
+/// From row to row of an operand. The kernels add the bytes of a tile's rows in 32 bits.
+inline constexpr std::uint64_t most_row_bytes = 1u << 25;
+
+/// All kernels that the device can run: those for its layout of matrices first, then those for any layout;
+/// narrow heads before wide ones. Thread-safe.
+std::vector<UnitAttention> unit_attention_variants(const DeviceParameters& device, ElementType type);
+
+/// The first of them for heads of `width` columns; empty if the device cannot run all three passes.
+/// Thread-safe.
 std::optional<UnitAttention> unit_attention(const DeviceParameters& device, ElementType type,
                                             std::uint32_t width);
 

@@ -329,7 +329,7 @@ class Attention {
     static bool fits(const products::UnitPass& kernel, const Walk& walk, at::TensorList operands) {
         return walk.length / kernel.step < most_iterations && walk.rows / kernel.rows < most_groups &&
                std::ranges::all_of(operands, [](const Tensor& tensor) {
-                   return row_bytes(tensor) <= std::numeric_limits<std::uint32_t>::max();
+                   return row_bytes(tensor) <= products::most_row_bytes;
                });
     }
     /// operands: query, key, value and, in the backward pass, the output's gradient.
