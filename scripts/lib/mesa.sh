@@ -3,7 +3,6 @@
 # Sourced after common.sh, packages.sh and debian.sh.
 
 readonly MESA_FOLDER=$REPOSITORY/build/tools/mesa
-readonly NEWEST_MESA_CACHE=$REPOSITORY/build/tools/mesa-trixie
 readonly MESA_SYSTEM_FOLDER=/usr/lib/x86_64-linux-gnu
 # Values of RADV_FORCE_FAMILY for RADV's null hardware.
 readonly MESA_SYSTEM_FAMILIES=(navi10 navi21)
@@ -49,34 +48,35 @@ recent_mesa() {
     [[ ${RECENT_MESA_VERSION%%.*} -ge 25 ]] || fail "bookworm-backports has Mesa $RECENT_MESA_VERSION, older than 25."
 }
 
-# fetch_newest_mesa: unpacks the Vulkan drivers of trixie-backports, with every library that they need down to the C library,
-# into NEWEST_MESA_CACHE. with_driver starts programs with them.
-fetch_newest_mesa() {
-    local part=$NEWEST_MESA_CACHE.part package
-    say 'Fetching Mesa from trixie-backports, with its libraries (61 MB; 310 MB of disk), into build/tools/mesa-trixie; nothing is installed.'
+# fetch_mesa_of SUITE: unpacks the Vulkan drivers of trixie or trixie-backports, with every library that they need down to the C
+# library, into build/tools/mesa-SUITE. with_driver starts programs with them.
+fetch_mesa_of() {
+    local folder=$REPOSITORY/build/tools/mesa-$1 part=$REPOSITORY/build/tools/mesa-$1.part package
+    say "Fetching Mesa from $1, with its libraries (61 MB; 310 MB of disk), into build/tools/mesa-$1; nothing is installed."
     rm -rf -- "$part"
     mkdir -p "$part/root"
     private_apt "$part" deb trixie trixie-backports
-    apt_of "$part" -y --no-install-recommends --download-only -t trixie-backports install mesa-vulkan-drivers ||
-        fail 'apt-get could not fetch Mesa from trixie-backports; its message is above.'
+    apt_of "$part" -y --no-install-recommends --download-only -t "$1" install mesa-vulkan-drivers ||
+        fail "apt-get could not fetch Mesa from $1; its message is above."
     for package in "$part"/cache/archives/*.deb; do
         dpkg-deb -x "$package" "$part/root"
     done
     upstream_version "$(dpkg-deb -f "$part"/cache/archives/mesa-vulkan-drivers_*.deb Version)" >"$part/version"
     remove_private_apt "$part"
-    rm -rf -- "$NEWEST_MESA_CACHE"
-    mv -- "$part" "$NEWEST_MESA_CACHE"
+    rm -rf -- "$folder"
+    mv -- "$part" "$folder"
 }
 
-# newest_mesa: sets NEWEST_MESA_FOLDER and NEWEST_MESA_VERSION: what Debian 12 can fetch from Debian 13, whose compiler knows
-# more families; elsewhere the same as recent_mesa.
-newest_mesa() {
+# mesa_of SUITE: sets NEWEST_MESA_FOLDER and NEWEST_MESA_VERSION: what Debian 12 can fetch from Debian 13; elsewhere the same as
+# recent_mesa. The suite trixie has a compiler that knows more families. The CPU driver of trixie-backports has matrix units, but
+# its RADV (26.1) cannot compile for GPUs that are not present.
+mesa_of() {
     recent_mesa || return 1
     NEWEST_MESA_FOLDER=$RECENT_MESA_FOLDER NEWEST_MESA_VERSION=$RECENT_MESA_VERSION
     [[ $(distribution) == 'debian 12' ]] || return 0
-    [[ -s $NEWEST_MESA_CACHE/version ]] || fetch_newest_mesa
-    NEWEST_MESA_VERSION=$(<"$NEWEST_MESA_CACHE/version")
-    NEWEST_MESA_FOLDER=$NEWEST_MESA_CACHE/root$MESA_SYSTEM_FOLDER
+    [[ -s $REPOSITORY/build/tools/mesa-$1/version ]] || fetch_mesa_of "$1"
+    NEWEST_MESA_VERSION=$(<"$REPOSITORY/build/tools/mesa-$1/version")
+    NEWEST_MESA_FOLDER=$REPOSITORY/build/tools/mesa-$1/root$MESA_SYSTEM_FOLDER
 }
 
 # write_icd FOLDER DRIVER FILE: describes FOLDER/libvulkan_DRIVER.so (lvp, radeon) to the Vulkan loader.

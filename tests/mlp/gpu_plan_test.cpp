@@ -105,6 +105,26 @@ TEST(GpuPlan, NumbersStagesAndSlots) {
     EXPECT_EQ(values.at("stage" + std::to_string(values.at("stage_count")) + "_width"), 0u);
 }
 
+TEST(GpuPlan, NetworksWithOtherDropoutRatesHaveTheSamePipelines) {
+    const auto with_rate = [](double rate) {
+        ModelDescription model = default_network({32, 16});
+        for (Layer& layer : model.layers)
+            if (layer.kind == Layer::Kind::dropout)
+                layer.dropout_rate = rate;
+        return plan_population(model, TrainingSpec{}, 32, smallest, GpuShape::latency);
+    };
+    const GpuPlan one = with_rate(0.25), other = with_rate(0.5);
+    EXPECT_EQ(constants(one), constants(other));
+    const auto rates = [](const GpuPlan& plan) {
+        std::set<std::uint32_t> thresholds;
+        for (const StageDropout& dropout : plan.dropouts)
+            thresholds.insert(dropout.threshold);
+        return thresholds;
+    };
+    EXPECT_EQ(rates(one), (std::set<std::uint32_t>{0, 1u << 30}));
+    EXPECT_EQ(rates(other), (std::set<std::uint32_t>{0, 1u << 31}));
+}
+
 TEST(GpuPlan, PrefersRowsOverWeightsInSharedMemory) {
     const auto plan = [](std::vector<std::size_t> hidden, std::uint32_t shared) {
         return plan_population(default_network(std::move(hidden)), TrainingSpec{}, 32, {shared, 1024},

@@ -8,6 +8,7 @@
 #include <rekindle/runtime/device.h>
 #include <rekindle/trainer/network.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
@@ -96,6 +97,37 @@ TEST_F(DeviceTest, AutoUsesTheCpuWithoutAGpuAndSaysWhy) {
         EXPECT_TRUE(contains(error, "there is no Vulkan device")) << error;
         EXPECT_TRUE(contains(error, "rekindle doctor")) << error;
     }
+}
+
+TEST_F(DeviceTest, KeepsItsChoiceAndItsDevices) {
+    const std::array<std::size_t, 1> hidden{8};
+    const mlp::ModelDescription model = mlp::ModelDescription::plain(4, hidden);
+    const std::vector<mlp::TrainingSpec> members(2);
+    const TrainingJob job{model, members, 8, 1, 1, 1};
+    const auto said_by_two_jobs = [&](const std::string& device, bool keep) {
+        TrainConfig config = settings(2);
+        config.device = device;
+        Messages messages;
+        DeviceChoice choice(config, messages);
+        const PreparedPopulation first = choice.prepare(job, messages);
+        if (keep)
+            choice.keep_choice();
+        const PreparedPopulation second = choice.prepare(job, messages);
+        EXPECT_EQ(first.use.device, second.use.device);
+        if (keep)
+            EXPECT_EQ(first.use.why, second.use.why);
+        return messages.text;
+    };
+    const auto decisions = [](const std::string& text) {
+        std::size_t found = 0;
+        const std::string words = "--device auto: ";
+        for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
+            ++found;
+        return found;
+    };
+    EXPECT_EQ(decisions(said_by_two_jobs("auto", false)), 2u);
+    EXPECT_EQ(decisions(said_by_two_jobs("auto", true)), 1u);
+    EXPECT_EQ(decisions(said_by_two_jobs(any_device().address(), true)), 0u);
 }
 
 TEST_F(DeviceTest, CpuDriverIsUsedOnlyWhenNamed) {
