@@ -80,6 +80,16 @@ double longest_steps(const ReadyTrial& trial) {
     return static_cast<double>((rows + batch - 1) / batch) * static_cast<double>(trial.config.epochs);
 }
 
+/// The number of trials that a slow GPU trains in a few seconds. The first trials also compile pipelines, so
+/// their time does not tell.
+std::size_t first_group(const ReadyTrial& trial) {
+    constexpr double multiply_adds = 5e10;
+    const double of_trial = 3 * static_cast<double>(trainer::parameter_count(model_of(trial))) *
+                            longest_steps(trial) * static_cast<double>(trial.config.batch_size) *
+                            static_cast<double>(jobs_of(trial, 1).size());
+    return static_cast<std::size_t>(multiply_adds / std::max(1.0, of_trial));
+}
+
 Trial scored_trial(const ReadyTrial& ready, std::span<const NetworkResult> results, double seconds) {
     Trial trial;
     trial.number = ready.plan.number;
@@ -155,12 +165,18 @@ std::vector<Trial> TrialTrainer::run(std::span<const ReadyTrial> trials,
     const bool cpu = on_cpu(trials.front());
     std::vector<Trial> finished =
         cpu ? run_on_cpu(trials, report, cancellation) : run_on_devices(trials, report, cancellation);
-    // A GPU needs many networks at a time, and a part of its seconds does not depend on how many.
+    const std::size_t networks = cpu ? 1 : jobs_of(trials.front(), 1).size();
+    const std::size_t most_trials = std::max(pool_.size(), most_members / networks);
+    if (!cpu && !std::exchange(started_, true)) {
+        group_ = std::clamp(first_group(trials.front()), pool_.size(), most_trials);
+        return finished;
+    }
+    // A part of a GPU's seconds does not depend on the number of trials.
     const double long_enough = cpu ? 0.5 : 5;
     constexpr double most_growth = 4;
     const double growth = std::clamp(long_enough / std::max(1e-6, seconds_since(start)), 0.25, most_growth);
-    group_ = std::clamp<std::size_t>(static_cast<std::size_t>(static_cast<double>(trials.size()) * growth),
-                                     pool_.size(), most_members);
+    group_ = std::clamp(static_cast<std::size_t>(static_cast<double>(trials.size()) * growth), pool_.size(),
+                        most_trials);
     return finished;
 }
 

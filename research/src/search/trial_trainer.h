@@ -37,7 +37,7 @@ class TrialTrainer {
     std::vector<Trial> run(std::span<const ReadyTrial> trials,
                            const std::function<void(std::uint64_t steps)>& report,
                            const CancellationToken& cancellation);
-    /// The number of trials that keep the device busy for about half a second.
+    /// The number of trials that keep the CPU busy for about half a second, or a GPU for about five.
     std::size_t group_size() const noexcept { return group_; }
 
   private:
@@ -56,6 +56,7 @@ class TrialTrainer {
     std::optional<trainer::DeviceChoice> devices_;
     std::optional<bool> cpu_;
     std::size_t group_;
+    bool started_ = false; ///< a GPU has trained the first group
 };
 
 } // namespace rekindle::research

@@ -6,6 +6,7 @@
 #include "fit/memory.h"
 
 #include <rekindle/runtime/device.h>
+#include <rekindle/trainer/device.h>
 #include <rekindle/trainer/network.h>
 
 #include <array>
