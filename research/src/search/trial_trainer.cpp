@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -219,9 +220,21 @@ std::vector<Trial> TrialTrainer::run_on_devices(std::span<const ReadyTrial> tria
     for (const auto& [key, members] : populations) {
         const ReadyTrial& first = trials[members.front()];
         const auto start = Steady::now();
+        // By fold, so that neighbors predict the same rows.
         std::vector<NetworkJob> jobs;
-        for (const std::size_t t : members)
-            std::ranges::move(jobs_of(trials[t], pool_.size()), std::back_inserter(jobs));
+        std::vector<std::size_t> member_of; // per job: its place in `members`
+        for (std::size_t m = 0; m < members.size(); ++m)
+            for (NetworkJob& job : jobs_of(trials[members[m]], pool_.size())) {
+                jobs.push_back(std::move(job));
+                member_of.push_back(m);
+            }
+        std::vector<std::size_t> order(jobs.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, {}, [&](std::size_t j) { return jobs[j].fold; });
+        std::vector<NetworkJob> sorted;
+        for (const std::size_t j : order)
+            sorted.push_back(std::move(jobs[j]));
+        jobs = std::move(sorted);
         const auto prepared = devices_->prepare({model_of(first), members_of(jobs),
                                                  static_cast<std::size_t>(first.config.batch_size),
                                                  first.config.epochs, longest_steps(first), pool_.size()},
@@ -230,16 +243,17 @@ std::vector<Trial> TrialTrainer::run_on_devices(std::span<const ReadyTrial> tria
         const auto advance = [&](std::uint64_t steps, std::uint64_t, double) {
             report(before + (done = steps));
         };
-        const auto results = train_networks(*prepared.population, first.data->block, jobs,
+        auto results = train_networks(*prepared.population, first.data->block, jobs,
                                             job_settings(first, pool_.size()), advance, cancellation);
         if (!results)
             return {};
         before += done;
-        const std::size_t each = jobs.size() / members.size();
         const double seconds = seconds_since(start) / static_cast<double>(members.size());
+        std::vector<std::vector<NetworkResult>> by_member(members.size());
+        for (std::size_t j = 0; j < jobs.size(); ++j)
+            by_member[member_of[order[j]]].push_back(std::move((*results)[j]));
         for (std::size_t m = 0; m < members.size(); ++m)
-            finished[members[m]] =
-                scored_trial(trials[members[m]], std::span(*results).subspan(m * each, each), seconds);
+            finished[members[m]] = scored_trial(trials[members[m]], by_member[m], seconds);
     }
     return finished;
 }

@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <tuple>
 
 namespace rekindle::research {
 
@@ -30,8 +32,9 @@ class JobTrainer {
     JobTrainer(mlp::Population& population, const FoldBlock& block, std::span<const NetworkJob> jobs,
                const JobSettings& settings)
         : population_(population), block_(block), jobs_(jobs), settings_(settings),
-          samples_(population.prepare(block.samples())), pool_(settings.threads), orders_(jobs.size()),
-          slices_(jobs.size()), losses_(jobs.size()), rows_(jobs.size()), diverged_(jobs.size()) {
+          samples_(population.prepare(block.samples())), pool_(settings.threads), order_of_(jobs.size()),
+          orders_(jobs.size()), slices_(jobs.size()), losses_(jobs.size()), rows_(jobs.size()),
+          diverged_(jobs.size()) {
         for (const NetworkJob& job : jobs)
             batches_.push_back((rows_of(job).train.size() + settings.batch_size - 1) / settings.batch_size);
     }
@@ -48,11 +51,15 @@ class JobTrainer {
 
     const FoldRows& rows_of(const NetworkJob& job) const { return block_.folds()[job.fold]; }
     bool run_group(Group group, const JobProgress& progress, const CancellationToken& cancellation);
+    /// Members with the same rows and the same seed share one order.
+    void share_orders(Group group);
     void shuffle(Group group, std::int64_t epoch);
     /// Trains batches [first, first + count) of the epoch.
     void train_slice(Group group, std::size_t first, std::size_t count);
     double mean_loss() const;
     std::vector<float> outputs_of(std::size_t member, RowRange rows) const;
+    /// Predicts the test rows of all members.
+    void predict(std::vector<NetworkResult>& results) const;
     std::vector<double> training_errors_of(std::size_t member) const;
     void measure_importance(std::size_t member, NetworkResult& result);
 
@@ -62,7 +69,8 @@ class JobTrainer {
     const JobSettings& settings_;
     std::unique_ptr<mlp::SampleSet> samples_;
     ThreadPool pool_;
-    std::vector<std::vector<std::uint32_t>> orders_; ///< per member: the row order of this epoch
+    std::vector<std::size_t> order_of_;              ///< per member: the member whose order it uses
+    std::vector<std::vector<std::uint32_t>> orders_; ///< the row orders of this epoch; empty if not used
     std::vector<std::span<const std::uint32_t>> slices_;
     std::vector<std::size_t> batches_; ///< per member: batches in an epoch
     std::uint64_t done_ = 0;           ///< network-steps
@@ -71,11 +79,21 @@ class JobTrainer {
     std::vector<std::uint8_t> diverged_;
 };
 
+void JobTrainer::share_orders(Group group) {
+    std::map<std::tuple<std::size_t, std::size_t, std::uint64_t>, std::size_t> first;
+    for (std::size_t m = group.begin; m < group.end; ++m) {
+        const RowRange train = rows_of(jobs_[m]).train;
+        order_of_[m] = first.try_emplace({train.begin, train.end, jobs_[m].training.seed}, m).first->second;
+    }
+}
+
 void JobTrainer::shuffle(Group group, std::int64_t epoch) {
     pool_.for_each(group.end - group.begin, [&](std::size_t i) {
         const std::size_t m = group.begin + i;
         losses_[m] = 0;
         rows_[m] = 0;
+        if (order_of_[m] != m)
+            return;
         const RowRange train = rows_of(jobs_[m]).train;
         orders_[m] = trainer::epoch_order(train.size(), jobs_[m].training.seed, epoch);
         for (std::uint32_t& row : orders_[m])
@@ -86,12 +104,12 @@ void JobTrainer::shuffle(Group group, std::int64_t epoch) {
 void JobTrainer::train_slice(Group group, std::size_t first, std::size_t count) {
     const std::size_t batch = settings_.batch_size;
     for (std::size_t m = group.begin; m < group.end; ++m) {
-        const std::size_t rows = orders_[m].size();
+        const std::vector<std::uint32_t>& order = orders_[order_of_[m]];
+        const std::size_t rows = order.size();
         const std::size_t begin = std::min(first * batch, rows),
                           end = std::min((first + count) * batch, rows);
-        slices_[m] = diverged_[m] != 0
-                         ? std::span<const std::uint32_t>()
-                         : std::span<const std::uint32_t>(orders_[m]).subspan(begin, end - begin);
+        slices_[m] = diverged_[m] != 0 ? std::span<const std::uint32_t>()
+                                       : std::span<const std::uint32_t>(order).subspan(begin, end - begin);
     }
     const auto results = population_.train(*samples_, slices_, batch);
     for (std::size_t m = group.begin; m < group.end; ++m) {
@@ -132,6 +150,7 @@ bool JobTrainer::run_group(Group group, const JobProgress& progress, const Cance
     const std::uint64_t total = std::accumulate(batches_.begin(), batches_.end(), std::uint64_t{0}) *
                                 static_cast<std::uint64_t>(settings_.epochs);
     trainer::SliceLength length(batches.size());
+    share_orders(group);
     for (std::int64_t epoch = 0; epoch < settings_.epochs; ++epoch) {
         shuffle(group, epoch);
         for (std::size_t first = 0; first < longest;) {
@@ -215,6 +234,27 @@ void JobTrainer::measure_importance(std::size_t member, NetworkResult& result) {
     }
 }
 
+void JobTrainer::predict(std::vector<NetworkResult>& results) const {
+    constexpr std::size_t most_numbers = std::size_t{1} << 24; // at a time
+    const std::size_t width = population_.model().outputs();
+    std::vector<float> outputs;
+    for (std::size_t begin = 0, end = 0; begin < jobs_.size(); begin = end) {
+        const RowRange rows = rows_of(jobs_[begin]).test;
+        const std::size_t each = rows.size() * width,
+                          most = std::max<std::size_t>(1, most_numbers / std::max<std::size_t>(1, each));
+        for (end = begin + 1;
+             end < jobs_.size() && end - begin < most && jobs_[end].fold == jobs_[begin].fold;)
+            ++end;
+        outputs.resize((end - begin) * each);
+        population_.predict_members(begin, end - begin, *samples_, rows.begin, rows.size(), outputs);
+        for (std::size_t m = begin; m < end; ++m)
+            if (!results[m].diverged)
+                results[m].outputs.assign(outputs.begin() + static_cast<std::ptrdiff_t>((m - begin) * each),
+                                          outputs.begin() +
+                                              static_cast<std::ptrdiff_t>((m - begin + 1) * each));
+    }
+}
+
 std::vector<NetworkResult> JobTrainer::results() {
     std::vector<NetworkResult> results(jobs_.size());
     for (std::size_t m = 0; m < jobs_.size(); ++m) {
@@ -225,10 +265,10 @@ std::vector<NetworkResult> JobTrainer::results() {
         result.training_loss = losses_[m] / static_cast<double>(rows_[m]);
         if (settings_.training_errors)
             result.training_errors = training_errors_of(m);
-        result.outputs = outputs_of(m, rows_of(jobs_[m]).test);
         if (!settings_.permuted.empty())
             measure_importance(m, result);
     }
+    predict(results);
     return results;
 }
 
