@@ -173,9 +173,9 @@ PreparedPopulation DeviceChoice::prepare_named(const TrainingJob& job) {
     }
     auto population = spread_over(devices, job);
     std::string name = population->device();
-    return {
-        std::move(population),
-        {std::move(name), driver, kept_ ? why_ : fmt::format("requested with --device {}", requested_.text)}};
+    if (!kept_)
+        why_ = fmt::format("requested with --device {}", requested_.text);
+    return {std::move(population), {std::move(name), driver, why_}};
 }
 
 OpenedDevice DeviceChoice::open(const TrainingJob& job, const runtime::DeviceInfo& info) {
