@@ -15,17 +15,18 @@ class MatrixUnits(unittest.TestCase):
     def random(self, *sizes):
         return torch.randn(sizes).to(self.dtype).to(DEVICE).requires_grad_()
 
-    def assert_ran(self, family, run):
+    def assert_ran(self, families, run):
+        """families: the beginning of a kernel's name, or a tuple of such."""
         run()  # what is prepared once, such as a calibration, launches other kernels
         kernels = kernels_of(run)
-        self.assertTrue(any(name.startswith(family) for name in kernels), f"expected {family}…, but these ran: {sorted(kernels)}")
+        self.assertTrue(any(name.startswith(families) for name in kernels), f"expected {families}…, but these ran: {sorted(kernels)}")
 
-    def assert_both_directions(self, family, function, *tensors):
-        self.assert_ran(family, lambda: function(*tensors))
+    def assert_both_directions(self, families, function, *tensors):
+        self.assert_ran(families, lambda: function(*tensors))
         result = function(*tensors)
         gradient = torch.ones_like(result)
         for tensor in tensors:
-            self.assert_ran(family, lambda: torch.autograd.grad(result, tensor, gradient, retain_graph=True))
+            self.assert_ran(families, lambda: torch.autograd.grad(result, tensor, gradient, retain_graph=True))
 
     def test_products(self):
         require_matrix_units(self.dtype)
@@ -40,7 +41,7 @@ class MatrixUnits(unittest.TestCase):
 
     def test_attention(self):
         require_matrix_units(self.dtype, "matrix_attention")
-        self.assert_both_directions("attention_units", F.scaled_dot_product_attention,
+        self.assert_both_directions(("attention_units", "attention_columns"), F.scaled_dot_product_attention,
                                     *(self.random(2, 4, 128, 64) for _ in range(3)))
 
 
