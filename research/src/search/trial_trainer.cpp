@@ -244,7 +244,7 @@ std::vector<Trial> TrialTrainer::run_on_devices(std::span<const ReadyTrial> tria
             report(before + (done = steps));
         };
         auto results = train_networks(*prepared.population, first.data->block, jobs,
-                                            job_settings(first, pool_.size()), advance, cancellation);
+                                      job_settings(first, pool_.size()), advance, cancellation);
         if (!results)
             return {};
         before += done;
