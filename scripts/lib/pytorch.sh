@@ -38,7 +38,7 @@ build_device() {
 # test_module MODULE.py: runs one module with pytest in a separate process and prints pytest's last line, or the exit
 # status of a process that died. A module that takes longer than an hour hangs; the limit is high because the CPU emulates
 # the GPU and the machine may be busy. REKINDLE_TEST_PART (tests/pytorch/conftest.py) applies only to long and distributed
-# tests, and to all if DEVICE_SANITIZER names the runtime library of a sanitizer, which a build of the device needs.
+# tests, and to all if DEVICE_SANITIZER names the libraries to preload for a build with a sanitizer.
 test_module() {
     local name=${1%.py} status=0 last sanitizer=()
     name=${name//\//.}
