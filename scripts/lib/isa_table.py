@@ -39,8 +39,9 @@ def read_table(file):
 
 
 def read_rows(folder, family):
-    """What the driver reports, as numbers, and what the model computes, as text."""
-    shares = read_table(folder / f"{family}.shares.tsv")
+    """What the driver reports, as numbers, and what the model computes, as text: nothing for most pipelines and families."""
+    modeled = folder / f"{family}.shares.tsv"
+    shares = read_table(modeled) if modeled.exists() else {}
     rows = {key: {k: int(v) for k, v in row.items()} for key, row in read_table(folder / f"{family}.tsv").items()}
     for key, row in rows.items():
         row.update({column: shares.get(key, {}).get(column) for column in SHARE_COLUMNS})
@@ -56,7 +57,7 @@ def problems_of(family, rows, registered):
         for column in MUST_BE_ZERO:
             if row[column]:
                 yield f"{family}: {kernel} ({case}): {column} {row[column]}"
-        if not row["share"]:
+        if not row["share"] and family in MODEL_FAMILIES and (kernel, case) in PIPELINES:
             yield f"{family}: {kernel} ({case}): the model has no row for it"
         _, allowed, _ = registered.get((kernel, case), ("", 0, set()))
         if row["lds_bytes"] > allowed:
@@ -83,7 +84,7 @@ def rows_of(registered, families, audited):
         lds = max((row["lds_bytes"] for row in found if row), default=0)
         code = max((row["code_bytes"] for row in found if row), default=0)
         cells = [
-            " ".join(str(row[column]) for column in CELL_COLUMNS) if row else "-"
+            " ".join(str(row[column]) for column in CELL_COLUMNS if row[column] is not None) if row else "-"
             for row in found
         ]
         yield "\t".join([name, kernel, case, str(lds), str(code), *cells])
@@ -126,9 +127,9 @@ def page(registered, families, audited, problems, rows_file):
     yield (
         f"[{rows_file}]({rows_file}) has a row for each kernel and case. Its columns after the most bytes of shared memory (LDS)\n"
         "and code on any family are, for each family, VGPRs, SGPRs, subgroups that fit on a SIMD at the same time, the compiler's\n"
-        "estimate of the latency of one pass in cycles, lanes of a subgroup, and the model's share, share with what surrounds the\n"
-        "loop, and limit (below). -: the family lacks a feature that the kernel needs ([reference/kernels.md](reference/kernels.md)),\n"
-        "or, in the last three, no loop multiplies."
+        "estimate of the latency of one pass in cycles, and for the pipelines in the table below also the lanes of a subgroup and the\n"
+        "model's share, share with what surrounds the loop, and limit. -: the family lacks a feature that the kernel needs\n"
+        "([reference/kernels.md](reference/kernels.md)), or, in the last three, no loop multiplies."
     )
     yield ""
     yield "## How fast they can be at most"

@@ -113,18 +113,19 @@ isa_table() {
     shift 2
     rm -rf -- "$folder/isa"
     mkdir "$folder/isa"
-    printf 'family\tkernel\ta\t1024\t\nfamily\tkernel\tb\t%s\t%s\n' "${SHARED:-1024}" "${NEEDS:-float64}" >"$folder/isa/kernels.tsv"
+    printf 'family\t%s\ta\t1024\t\nfamily\t%s\t%s\t%s\t%s\n' "${KERNEL:-kernel}" "${KERNEL:-kernel}" "${SECOND:-b}" "${SHARED:-1024}" \
+        "${NEEDS:-float64}" >"$folder/isa/kernels.tsv"
     {
         printf 'kernel\tcase\tvgprs\tsgprs\tspilled_vgprs\tspilled_sgprs\tscratch_bytes\tlds_bytes\tcode_bytes\t'
         printf 'subgroups_per_simd\tlatency_cycles\n'
         for case in "$@"; do
-            printf 'kernel\t%s\t24\t128\t%s\t0\t%s\t1024\t960\t32\t360\n' "$case" "$spilled" "$scratch"
+            printf '%s\t%s\t24\t128\t%s\t0\t%s\t1024\t960\t32\t360\n' "${KERNEL:-kernel}" "$case" "$spilled" "$scratch"
         done
     } >"$folder/isa/navi10.tsv"
     {
         printf 'kernel\tcase\tlanes\tshare\taround\tlimit\toperations\n'
         for case in "$@"; do
-            [[ $case == "${NO_SHARE:-}" ]] || printf 'kernel\t%s\t64\t0.83\t0.50\talu\t512 v_fmac_f32\n' "$case"
+            [[ $case == "${NO_SHARE:-}" ]] || printf '%s\t%s\t64\t0.83\t0.50\talu\t512 v_fmac_f32\n' "${KERNEL:-kernel}" "$case"
         done
     } >"$folder/isa/navi10.shares.tsv"
     status=0
@@ -135,7 +136,9 @@ isa_table 0 0 a b
 check 'ISA audit, nothing wrong: status' "$status" 0
 check 'ISA audit, nothing wrong: a row in the table' "$(grep -c $'^family\tkernel\ta\t1024\t960\t24 128 32 360 64 0.83 0.50 alu$' "$folder/isa/isa.tsv")" 1
 NO_SHARE=b isa_table 0 0 a b
-check 'ISA audit, a pipeline that the model misses: status' "$status $(says 'navi10: kernel (b): the model has no row')" '1 1'
+check 'ISA audit, a pipeline without a share that the page does not show' "$status $(grep -c $'^family\tkernel\tb\t1024\t960\t24 128 32 360$' "$folder/isa/isa.tsv")" '0 1'
+KERNEL=product_64x64 SECOND='float16, plain' NO_SHARE='float16, plain' isa_table 0 0 a 'float16, plain'
+check 'ISA audit, a pipeline that the model misses: status' "$status $(says 'navi10: product_64x64 (float16, plain): the model has no row')" '1 1'
 isa_table 3 0 a b
 check 'ISA audit, a spill: status' "$status" 1
 check 'ISA audit, a spill: is named' "$(says 'navi10: kernel (a): spilled_vgprs 3')" 1
