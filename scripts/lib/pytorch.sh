@@ -91,11 +91,14 @@ part_of_commit() {
     printf '%s/%s\n' $((0x${commit:0:6} % $1 + 1)) "$1"
 }
 
+# modules_of FOLDER…: the test modules in these folders of tests/pytorch.
+modules_of() { (cd "$REPOSITORY/tests/pytorch" && for folder in "$@"; do printf '%s\n' "$folder"/test_*.py; done | sed 's,^\./,,'); }
+
 # run_device_tests COUNTER FOLDER…: the same for all modules in these folders of tests/pytorch, on build/pytorch.
 run_device_tests() {
     local counter=$1 modules
     shift
-    mapfile -t modules < <(cd "$REPOSITORY/tests/pytorch" && for folder in "$@"; do printf '%s\n' "$folder"/test_*.py; done | sed 's,^\./,,')
+    mapfile -t modules < <(modules_of "$@")
     run_device_modules "$counter" "$REPOSITORY/build/pytorch" "${modules[@]}"
 }
 
