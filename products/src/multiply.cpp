@@ -17,7 +17,8 @@ namespace {
 
 using kernels::ceil_div;
 
-/// The number as the kernels take it. Throws runtime::Unsupported if it does not fit.
+/// Converts a size or stride to the 32 bits of a kernel parameter. Throws runtime::Unsupported if it does not
+/// fit.
 std::uint32_t parameter(std::int64_t value) {
     if (value < 0 || value > std::numeric_limits<std::int32_t>::max())
         throw runtime::Unsupported("matrices with a size or stride of " + std::to_string(value));

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers of 16 bits, float16 or bfloat16, as the tests write and read them.
+/// Conversions between float and the bits of float16 and bfloat16.
 
 #include <rekindle/products/plan.h>
 
@@ -9,7 +9,7 @@
 
 namespace rekindle::products::test {
 
-/// For numbers that the type represents, above its subnormal ones.
+/// Precondition: the type represents the number exactly, and it is not subnormal.
 inline std::uint16_t bits_of(ElementType type, float number) {
     const auto bits = std::bit_cast<std::uint32_t>(number);
     if (type == ElementType::bfloat16)

@@ -21,7 +21,8 @@ inline constexpr std::size_t max_outputs = 2;
 /// In the same order as mlp::Activation.
 enum class Function : std::uint8_t { identity, silu, relu, gelu, tanh };
 
-/// The operation that turns a gradient, as it is written, into the gradient before the producer's activation.
+/// How a gradient is changed when it is stored, so that it becomes the gradient before the activation of the
+/// layer that produced the value.
 enum class GradientEpilogue : std::uint8_t { plain, relu, derivative };
 
 struct Dropout {

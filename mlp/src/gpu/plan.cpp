@@ -19,7 +19,7 @@ constexpr std::uint32_t widest = 512;
 constexpr std::uint32_t most_rows = 64; ///< per block
 /// Loads are issued ahead of their use if at most this many registers per thread hold gradients and moments.
 constexpr std::uint32_t most_kept_with_loads = 80;
-/// The maximum number of stages of the kernels that compile fast.
+/// Networks with at most this many stages use kernels that compile in less time.
 constexpr std::size_t shallow_stages = kernels::PopulationConstants{}.stage.size();
 static_assert(most_stages == kernels::PopulationDeepConstants{}.stage.size());
 /// kernels/population/ownership.slang: slots

@@ -33,7 +33,7 @@ struct Operand {
     std::uint32_t heads = 0, rows = 0, width = 0, pitch = 0; ///< pitch: numbers from one head to the next
     std::vector<float> values;
 
-    /// The distances, in numbers, from one batch, head and row to the next.
+    /// The strides of the batch, the head and the row, in elements.
     std::array<std::uint64_t, 3> strides() const;
     const float* row(std::uint32_t batch, std::uint32_t head, std::uint32_t row) const;
 };

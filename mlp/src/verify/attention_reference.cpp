@@ -80,7 +80,7 @@ class Head {
         return operand.row(batch_, head_, row);
     }
 
-    /// Compares a result that was rounded to the type of the operands.
+    /// Compares one number of a result, which the kernel rounded to the type of the operands.
     void compare(const HostNumbers& found, std::size_t index, const Number& number, Worst& worst) const {
         const double unit = case_.type == ElementType::float32 ? u : rounding_unit(case_.type);
         const double half_of_smallest = case_.type == ElementType::float16 ? 0x1p-25 : 0x1p-126;

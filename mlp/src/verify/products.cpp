@@ -78,7 +78,7 @@ void check_tile(runtime::Device& device, ElementType type, const products::Tile&
     add(std::move(row));
 }
 
-/// The access of a product to a matrix's memory.
+/// Declares that a product writes the matrix, or that it reads it.
 runtime::Access access(const DeviceNumbers& numbers, bool writes) {
     return writes ? runtime::writes(numbers.buffer()) : runtime::reads(numbers.buffer());
 }

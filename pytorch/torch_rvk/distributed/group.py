@@ -192,7 +192,7 @@ class Group:
             if (direction, device) not in self._copies:
                 self._copies[direction, device] = torch.ops.rvk.copy_stream(device)
         stream = self._copies[direction, device]
-        stream.wait_event(current.record_event())  # for what allocated the memory
+        stream.wait_event(current.record_event())  # the memory may still be in use there
 
         def copy(to, source):
             if to.device != source.device:
@@ -215,7 +215,7 @@ class Group:
             segment.in_use = False
 
         for piece, number, work in zip(bytes_of(flat).split(PIECE), numbers, [None, *works], strict=True):
-            if work is not None:  # Gloo waits forever for the same message twice
+            if work is not None:  # waiting twice for one message of Gloo's would never end
                 work.wait()
             segment = self._inbox.segment(self._senders[source], int(number))
             read.append((segment, copy(piece, segment.data(tensor.device, piece.numel()))))

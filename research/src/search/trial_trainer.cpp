@@ -81,8 +81,8 @@ double longest_steps(const ReadyTrial& trial) {
     return static_cast<double>((rows + batch - 1) / batch) * static_cast<double>(trial.config.epochs);
 }
 
-/// The number of trials that a slow GPU trains in a few seconds. The first trials also compile pipelines, so
-/// their time does not tell.
+/// The number of trials that a slow GPU trains in a few seconds. The first group also compiles
+/// pipelines, so its time does not determine the size of the next one.
 std::size_t first_group(const ReadyTrial& trial) {
     constexpr double multiply_adds = 5e10;
     const double of_trial = 3 * static_cast<double>(trainer::parameter_count(model_of(trial))) *
@@ -172,7 +172,7 @@ std::vector<Trial> TrialTrainer::run(std::span<const ReadyTrial> trials,
         group_ = std::clamp(first_group(trials.front()), pool_.size(), most_trials);
         return finished;
     }
-    // A part of a GPU's seconds does not depend on the number of trials.
+    // Part of the time on a GPU does not depend on the number of trials, so its groups take longer.
     const double long_enough = cpu ? 0.5 : 5;
     constexpr double most_growth = 4;
     const double growth = std::clamp(long_enough / std::max(1e-6, seconds_since(start)), 0.25, most_growth);
@@ -220,7 +220,7 @@ std::vector<Trial> TrialTrainer::run_on_devices(std::span<const ReadyTrial> tria
     for (const auto& [key, members] : populations) {
         const ReadyTrial& first = trials[members.front()];
         const auto start = Steady::now();
-        // By fold, so that neighbors predict the same rows.
+        // Sorted by fold, so that consecutive networks predict the same rows.
         std::vector<NetworkJob> jobs;
         std::vector<std::size_t> member_of; // per job: its place in `members`
         for (std::size_t m = 0; m < members.size(); ++m)

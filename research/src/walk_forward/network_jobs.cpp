@@ -235,7 +235,7 @@ void JobTrainer::measure_importance(std::size_t member, NetworkResult& result) {
 }
 
 void JobTrainer::predict(std::vector<NetworkResult>& results) const {
-    constexpr std::size_t most_numbers = std::size_t{1} << 24; // at a time
+    constexpr std::size_t most_numbers = std::size_t{1} << 24; // outputs predicted at a time
     const std::size_t width = population_.model().outputs();
     std::vector<float> outputs;
     for (std::size_t begin = 0, end = 0; begin < jobs_.size(); begin = end) {

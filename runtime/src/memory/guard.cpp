@@ -86,7 +86,8 @@ class GuardedPages {
     std::vector<bool> writable_; // per page
 };
 
-/// The pages that a launch uses; protects those that it only reads while this object lives.
+/// The pages that a launch uses. While this object lives, those that the launch only reads are
+/// write-protected.
 class ProtectedPages {
   public:
     ProtectedPages(std::shared_ptr<GuardedPages> pages, std::vector<ByteUse> ranges)

@@ -125,7 +125,7 @@ KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor,
             .mistake = must_be_near<float>(expected, {"element"})};
 }
 
-/// The places that Feature::matrix_quads describes. A different layout is not a failure.
+/// The layout of Feature::matrix_quads. A different layout is not a failure.
 KnownAnswer places_of_elements() {
     std::vector<Number> expected;
     for (std::uint32_t lane = 0; lane < 32; ++lane)
@@ -144,7 +144,7 @@ KnownAnswer places_of_elements() {
             .mistake = must_be_near<float>(std::move(expected), {"place"})};
 }
 
-/// What is wrong with the places that Feature::matrix_columns describes, "" if nothing is. found: for each
+/// Says how the layout differs from that of Feature::matrix_columns; "" if it does not. found: for each
 /// lane, the indexes of its eight elements of a size x size matrix.
 std::string mistake_in_columns(std::span<const float> found, std::uint32_t size) {
     std::vector<bool> seen(std::size_t{size} * size);
@@ -168,7 +168,7 @@ std::string mistake_in_columns(std::span<const float> found, std::uint32_t size)
     return {};
 }
 
-/// The places that Feature::matrix_columns describes. Elements that lie elsewhere are no mistake.
+/// The layout of Feature::matrix_columns. A different layout is not a failure.
 KnownAnswer columns_of_lanes(const MatrixShape& shape, const kernels::Kernel& kernel,
                              const Capabilities& can) {
     const std::uint32_t size = shape.m, lanes = size * size / 8;

@@ -218,6 +218,10 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
     const std::vector<runtime::DeviceInfo> gpus = candidates(progress);
     named_.clear();
     const auto settled = [&](PreparedPopulation prepared) {
+        std::erase_if(opened_, [&](const auto& device) {
+            return std::ranges::none_of(named_,
+                                        [&](const auto& info) { return info.address() == device.first; });
+        });
         why_ = prepared.use.why;
         progress.info(fmt::format("--device auto: {}", prepared.use.why));
         return prepared;

@@ -43,9 +43,9 @@ struct VerifyOptions {
 /// * self-test: none; a row passes or fails.
 /// * matrix products: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|), the standard bound for a sum of k
 ///   products in any order (N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5); 16-bit
-///   results may differ by another half of a unit in the last place. On matrix units, which may truncate, the
-///   bound of the sums is four times as large. The row's value is the largest fraction of the bound, so 1 is
-///   the limit.
+///   results may differ by another half of a unit in the last place. Matrix units may truncate instead of
+///   rounding, so on them the bound of the sums is four times as large. The row shows the largest error as a
+///   fraction of its bound: 1 is the limit.
 /// * attention: the same bound, carried through the exponentials and quotients
 ///   (mlp/src/verify/attention_reference.cpp).
 /// * training: ‖g − ĝ‖ / ‖ĝ‖ ≤ 1e-5 over all parameters, where ĝ is the CPU engine's gradient for the same

@@ -15,7 +15,8 @@ struct GroupWork {
     double multiply_adds = 0; ///< per slice
     double loaded_bytes = 0;  ///< per slice
     double edge_bytes = 0;    ///< loaded before the first slice and stored after the last
-    /// Of the results, those that pass through shared memory first; only other workgroups hide that.
+    /// Results that pass through shared memory before they are stored. A compute unit waits for that unless
+    /// it runs other workgroups meanwhile.
     double converted_bytes = 0;
     double latency = 0; ///< of a slice if no other work hides it, as a multiple of slice_latency
     std::uint32_t threads = 0;

@@ -93,7 +93,7 @@ struct AttentionShape {
 /// How many rows a thread may have in the kernels of kernels/attention/attention.slang for these sizes: some
 /// of 1, 4 and 8; at least one.
 std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape);
-/// The possible number of rows with the least estimated time.
+/// Returns the number of rows per thread with the lowest estimated time, of those that the kernels support.
 std::int64_t attention_rows(const DeviceParameters& device, const AttentionShape& shape);
 /// Estimated seconds of a pass with this many rows per thread.
 double estimate(const DeviceParameters& device, const AttentionShape& shape, std::int64_t rows_of_thread);

@@ -25,7 +25,8 @@ struct UnitAttention {
     UnitPass forward, of_keys, of_queries;
 };
 
-/// From row to row of an operand. The kernels add the bytes of a tile's rows in 32 bits.
+/// The largest distance in bytes between adjacent rows of an operand: the kernels compute offsets within a
+/// tile in 32 bits.
 inline constexpr std::uint64_t most_row_bytes = 1u << 25;
 
 /// All kernels that the device can run: those for its layout of matrices first, then those for any layout;

@@ -48,8 +48,8 @@ struct DeviceSelector {
 };
 
 /// The device of list_devices() that the selector names; for any_gpu, the first accepted one. Ignores
-/// must_be_gpu. Throws Unsupported, listing the devices that exist, if there is no such device, and always
-/// for automatic and cpu.
+/// must_be_gpu. Throws Unsupported, with the list of devices, if there is no such device. The kinds automatic
+/// and cpu select no Vulkan device, so it throws for them, too.
 DeviceInfo select_device(const DeviceSelector& selector);
 
 } // namespace rekindle::runtime

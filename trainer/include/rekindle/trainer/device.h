@@ -42,7 +42,7 @@ class DeviceChoice {
     /// The population on the chosen devices. --device auto measures when that is worth the time. Throws Error
     /// when a named device cannot train it; --device auto then says so and continues with the others. May be
     /// called for several jobs.
-    /// Devices stay open between jobs.
+    /// The devices that a job gets stay open for the next one.
     PreparedPopulation prepare(const TrainingJob& job, ProgressSink& progress);
     /// Later jobs use the devices that the last one got: --device auto does not compare devices again.
     void keep_choice() noexcept { kept_ = true; }
