@@ -18,7 +18,7 @@ namespace rvk {
 
 namespace {
 
-constexpr std::size_t pool_streams = 32, copy_streams = 2;
+constexpr std::size_t pool_streams = 32, copy_streams = 32;
 /// The default stream, the pool, and the streams that only copy, in this order.
 constexpr std::size_t streams_of_a_device = 1 + pool_streams + copy_streams;
 

@@ -50,8 +50,9 @@ DeviceIndex index_of(c10::Device device);
 c10::Stream current_stream_id(DeviceIndex index) noexcept;
 c10::Stream default_stream_id(DeviceIndex index) noexcept;
 c10::Stream next_pool_stream(DeviceIndex index);
-/// Returns the device's two copy-only streams in turn; they use the queues of the copy engines, if the device
-/// has any. A kernel on such a stream throws runtime::Error.
+/// Returns the device's copy-only streams in turn; they use the queues of the copy engines, if the device has
+/// any. There are many, because a stream that waits for a promise holds back everything behind it, which must
+/// not be what the promise depends on. A kernel on such a stream throws runtime::Error.
 c10::Stream next_copy_stream(DeviceIndex index);
 /// Makes it the calling thread's current stream on its device; returns the previous one.
 c10::Stream exchange_stream(c10::Stream stream);

@@ -20,7 +20,7 @@
 ///       The bytes of a host tensor as a tensor of the device, in the same memory; None if the driver cannot
 ///       import it (imported.h).
 ///   copy_stream(Device device) -> Stream
-///       One of the device's two streams that only copy, in turn.
+///       One of the device's streams that only copy, in turn.
 ///   copy_bytes(Tensor(a!) to, Tensor source, Stream stream) -> ()
 ///       Copies between contiguous tensors of a device that have the same size, on one of its streams.
 ///   keep_promises() -> ()

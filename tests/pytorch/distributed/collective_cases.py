@@ -266,6 +266,27 @@ def send_and_receive_large(report):
         dist.send(values(torch.float32, count, rank).to(_device()), 0)
 
 
+def dependent(report):
+    """Operations of two groups, sends and receives, each of which needs the result of the one before, queued without waiting."""
+    size, rank = dist.get_world_size(), dist.get_rank()
+    other = dist.new_group(list(range(size)))
+    one, two = (torch.full((12 << 20,), float(rank), device=_device()) for _ in range(2))
+    for _ in range(3):
+        dist.all_reduce(one, dist.ReduceOp.MAX)
+        two.add_(one)
+        dist.all_reduce(two, dist.ReduceOp.MAX, group=other)
+        one.add_(two)
+        for work in [dist.isend(one, (rank + 1) % size), dist.irecv(two, (rank - 1) % size)]:
+            work.wait()
+        two.add_(1)
+    expected = here = size - 1
+    for _ in range(3):
+        here += expected
+        expected += here
+        here = expected + 1
+    report("operations that depend on each other", one[::1000].tolist() == [expected] * len(one[::1000]))
+
+
 def objects_and_groups(report):
     size, rank = dist.get_world_size(), dist.get_rank()
     gathered = [None] * size

@@ -33,6 +33,7 @@ class Collectives(unittest.TestCase):
     def check_way(self, way):
         try:
             self.check(3, False, "in_pieces", {"REKINDLE_SHARED_MEMORY": way})
+            self.check(2, False, "dependent", {"REKINDLE_SHARED_MEMORY": way})
         except processes.Failed as problem:
             if "it can be staged." not in str(problem):
                 raise
