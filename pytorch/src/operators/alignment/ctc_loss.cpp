@@ -27,7 +27,7 @@ constexpr double nothing = -std::numeric_limits<double>::infinity();
 
 using Parameters = kernels::AlignmentParameters;
 
-/// The kernels for float32 and float64.
+/// A kernel for float32 (narrow) and the same for float64 (wide).
 struct Kernel {
     const kernels::Kernel& narrow;
     const kernels::Kernel& wide;
@@ -62,8 +62,8 @@ class Alignment {
     std::int64_t classes() const { return log_probabilities_.size(2); }
     std::int64_t positions() const { return 2 * longest_labels_ + 1; }
     bool is_empty() const { return times() == 0 || batch() == 0; }
-    /// Alpha before any path is added: probability 0. On the CPU, elements beyond the lengths are
-    /// uninitialized.
+    /// Alpha before any path is added: the logarithm of probability 0 everywhere. (The CPU leaves elements
+    /// beyond the lengths uninitialized.)
     at::Tensor no_paths() const {
         return at::full({batch(), times(), positions()}, nothing, log_probabilities_.options());
     }
@@ -71,7 +71,8 @@ class Alignment {
     void sum_paths(Parameters p, const at::Tensor& states, bool backward) const {
         const bool in_group = positions() <= shared_positions;
         const std::int64_t groups_of_sample = in_group ? 1 : kernels::ceil_div(positions(), 256);
-        // Iterations of one step: the loop over its positions, the test that ends it, and the step itself.
+        // Iterations per time step: those of the loop over its positions, the test that ends this loop, and
+        // one of the loop over time steps.
         const std::int64_t iterations = kernels::ceil_div(positions(), 256) + 2;
         const std::int64_t steps = in_group ? most_iterations / iterations - 1 : 1;
         const Kernel kernel =

@@ -27,16 +27,17 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-constexpr std::int64_t widest = 128; // the most columns that the kernels' threads can hold
+constexpr std::int64_t widest = 128; // width of the widest heads that the kernels support
 
-/// From kernels/attention/tiles.slang, in order: rows of a tile per row of a thread; columns of a tile;
-/// elements of a row in one slice of a dot product; columns of a result per quad of a thread; threads.
+/// As in kernels/attention/tiles.slang. In order: rows of a tile per row of a thread; columns of a tile;
+/// elements of a row in one slice of a dot product; result columns for each quad (four elements) per row that
+/// a thread holds.
 constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, quad_columns = 64;
 
-/// Whether the kernels support these tensors. Otherwise attention uses matrix products and softmax: with
-/// dropout (whose mask belongs to the scores), float64, heads wider than 128, keys that several heads share,
-/// and empty tensors. While torch.compile traces, sizes may be symbols; the answer then becomes a condition
-/// of the compiled program, and a comparison that depends on values counts as false.
+/// Whether the kernels support these tensors. If not, PyTorch uses matrix products and softmax: for dropout
+/// (whose mask applies to the scores), float64, heads wider than 128, grouped-query attention, and empty
+/// tensors. Under torch.compile, sizes may be symbolic: the result becomes a guard of the compiled program,
+/// and a comparison that depends on data counts as false.
 bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                 double dropout, bool grouped) {
     const auto dense = [](const Tensor& t) {
@@ -72,8 +73,8 @@ std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tens
 
 namespace {
 
-/// Whether the rows of a [batch, heads, rows, width] tensor consist of whole groups of this many elements and
-/// are aligned to the size of a group.
+/// Whether each row of a [batch, heads, rows, width] tensor can be loaded in aligned vectors of this many
+/// elements.
 bool is_in_groups(const Tensor& tensor, std::int64_t numbers) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(numbers * tensor.element_size());
     if (tensor.size(3) % numbers != 0 || raw_address(tensor) % bytes != 0)
@@ -84,7 +85,7 @@ bool is_in_groups(const Tensor& tensor, std::int64_t numbers) {
     return true;
 }
 
-/// The words of the kernels' parameter block, in order.
+/// The 64-bit words of the kernels' parameter block.
 enum Word : std::size_t {
     of_query,
     of_key,
@@ -100,7 +101,7 @@ enum Word : std::size_t {
     of_grad_bias,
     of_carried,
     strides,
-    zeros = strides + 17, ///< two words, at a multiple of 16 bytes
+    zeros = strides + 17, ///< two words, aligned to 16 bytes
     words = zeros + 2
 };
 static_assert(zeros % 2 == 0);
@@ -157,7 +158,8 @@ class Attention {
         return {output, log_sums};
     }
 
-    /// Gradients of query, key, value and bias (undefined unless requested; with the bias's own sizes).
+    /// Returns the gradients of query, key, value and bias. The bias's gradient has the sizes `bias_sizes`;
+    /// it is undefined unless requested.
     std::tuple<Tensor, Tensor, Tensor, Tensor> backward(const Tensor& grad_output, const Tensor& output,
                                                         const Tensor& log_sums, at::IntArrayRef bias_sizes,
                                                         bool wants_grad_bias) {
@@ -230,14 +232,14 @@ class Attention {
     std::int64_t width() const { return std::max(query_.size(3), value_.size(3)); }
     const products::Planner& plans() const { return planner(query_.device().index()); }
 
-    /// The loops of a kernel that owns `rows` rows and loops over `length` other rows. Cost per 64 of those:
-    /// the number of tile products and of weighted sums. Between launches, a row carries its weighted sums
-    /// and `numbers` more numbers.
+    /// The loops of a kernel whose workgroups divide `rows` rows among themselves and iterate over `length`
+    /// rows of the other operands. Every 64 of those cost `products` tile products and `weighted_sums`
+    /// weighted sums. Between launches, each row keeps its weighted sums and `numbers` more values in memory.
     struct Walk {
         std::int64_t rows, length, products, weighted_sums, numbers;
     };
     using TiledKernel = kernels::TypedKernel<kernels::AttentionParameters>;
-    /// A pass, with both kernels that can compute it.
+    /// A pass, and the two kernels that can compute it.
     struct Pass {
         const char* name;
         const TiledKernel& tiled;
@@ -259,14 +261,14 @@ class Attention {
         }
         run_with(pass, on_units ? 0 : products::attention_rows(plans().device(), shape_of(pass.walk)));
     }
-    /// rows_of_thread: 0 for the kernel on matrix units.
+    /// rows_of_thread: rows per thread, or 0 for the kernel on matrix units.
     void run_with(const Pass& pass, std::int64_t rows_of_thread) {
         if (rows_of_thread == 0)
             run_on_units(*pass.on_units, pass.walk, pass.operands, pass.accesses);
         else
             run_in_steps(pass.tiled, pass.walk, rows_of_thread, pass.accesses);
     }
-    /// The fastest kernel by measurement.
+    /// Runs the kernel that measures fastest.
     void run_tuned(const Pass& pass, bool on_units) {
         const products::AttentionShape shape = shape_of(pass.walk);
         const std::int64_t usual = products::attention_rows(plans().device(), shape);
@@ -286,18 +288,18 @@ class Attention {
                        .names = {},
                        .run = [&](std::size_t i) { run_with(pass, ways[i]); },
                        .results = pass.results,
-                       // Weights are rounded to the operands' type on matrix units.
+                       // On matrix units, attention weights are rounded to the operands' dtype.
                        .tolerance = 8 * sum_tolerance(query_.scalar_type(), shape.others)};
         for (const std::int64_t rows : ways)
             work.names.push_back(rows == 0 ? "units" : "rows " + std::to_string(rows));
         run_with(pass, ways[tuned(work)]);
     }
 
-    /// One launch, or several if the kernel's loops would be too long.
+    /// Queues one launch, or several if the kernel's loops would exceed most_iterations.
     void run_in_steps(const TiledKernel& kernel, const Walk& walk, std::int64_t rows,
                       std::vector<Access> accesses) {
         const std::int64_t quads = result_quads(), width = quads * quad_columns;
-        // The test that ends a loop counts as an iteration.
+        // The test that ends a loop counts as an iteration, too.
         const std::int64_t of_product = width / slice * (2 + slice / 4) + 1;
         const std::int64_t of_sum = 2 * quads * 2 + tile_columns / 4 + 1;
         const std::int64_t of_tile = 1 + walk.products * of_product + walk.weighted_sums * of_sum;
@@ -325,7 +327,7 @@ class Attention {
                                    : static_cast<std::uint64_t>(tensor.stride(2)) *
                                          static_cast<std::uint64_t>(tensor.element_size());
     }
-    /// Whether one launch on matrix units can do the work.
+    /// Whether the work fits in one launch on matrix units.
     static bool fits(const products::UnitPass& kernel, const Walk& walk, at::TensorList operands) {
         return walk.length / kernel.step < most_iterations && walk.rows / kernel.rows < most_groups &&
                std::ranges::all_of(operands, [](const Tensor& tensor) {

@@ -1,5 +1,5 @@
-/// The operators that nn.TransformerEncoderLayer and nn.MultiheadAttention call when nothing needs a
-/// gradient: whole layers as one operator, composed here of the device's other operators.
+/// The operators for whole layers that nn.TransformerEncoderLayer and nn.MultiheadAttention call when nothing
+/// needs a gradient, composed of the device's other operators.
 
 #include "../../dispatch/structured.h"
 
@@ -23,9 +23,9 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-/// The mask (true: ignored) as bool with the four dimensions of the scores [batch, heads, queries, keys].
+/// The mask as bool (true: ignored), with four dimensions like the scores [batch, heads, queries, keys].
 Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
-    // Layers pass 0 and -infinity: as in PyTorch's own operator, nonzero entries are ignored.
+    // Layers pass masks of 0 and -infinity. As in PyTorch's own operator, a nonzero entry means ignored.
     const Tensor hidden = mask.to(at::kBool);
     TORCH_CHECK(
         type,
@@ -42,8 +42,8 @@ Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
     }
 }
 
-/// Applies third number `part` of the stacked weights and biases (query, key or value) to [batch, rows,
-/// width].
+/// Projects [batch, rows, width] with one third of the stacked weights and biases (part: 0 for the query, 1
+/// for the key, 2 for the value) and splits the result into heads.
 Tensor heads_of(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t part,
                 std::int64_t width, std::int64_t heads) {
     const Tensor projected =

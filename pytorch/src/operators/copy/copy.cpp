@@ -57,8 +57,9 @@ void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIterato
            constants);
 }
 
-/// Copies in squares and returns true if the tensors' fastest dimensions differ and they have at most three
-/// dimensions and enough elements.
+/// Transposes in square tiles if the tensors' fastest dimensions differ. Returns false without copying if
+/// they do not, or if a tile does not pay off: the tensors need two or three dimensions, at least 16 elements
+/// along both fastest ones, and 32-bit offsets.
 bool copy_in_squares(const at::TensorIterator& iterator) {
     constexpr std::int64_t shortest = 16, most = std::numeric_limits<std::int32_t>::max();
     const auto bytes = static_cast<std::int64_t>(iterator.element_size(0));
@@ -68,7 +69,7 @@ bool copy_in_squares(const at::TensorIterator& iterator) {
     const auto shape = iterator.shape(), to = iterator.strides(0), from = iterator.strides(1);
     const std::size_t last = dimensions == 3 ? 2 : 1;
     const std::size_t across = from[1] == bytes ? 1 : last, other = 3 - across;
-    const auto within = [&](at::IntArrayRef strides) { // 32-bit offsets
+    const auto within = [&](at::IntArrayRef strides) { // offsets fit in 32 bits
         std::int64_t span = 0;
         for (std::size_t d = 0; d <= last; ++d)
             span += strides[d] < 0 ? most : strides[d] / bytes * shape[d];
@@ -101,8 +102,9 @@ bool copy_in_squares(const at::TensorIterator& iterator) {
     return true;
 }
 
-/// Copies between tensors with the same dense layout, in the widest words that divide the memory. Uses a
-/// kernel: on NVIDIA's driver, vkCmdCopyBuffer has half the rate and delays the kernels around it.
+/// Copies between tensors with the same dense layout, in the widest words (up to 16 bytes) that their
+/// addresses and size allow. Uses a kernel, because with NVIDIA's driver, vkCmdCopyBuffer runs at half the
+/// speed and delays the kernels around it.
 void copy_dense(const at::Tensor& to, const at::Tensor& from) {
     constexpr std::uint64_t widest = 16; // bytes
     const std::uint64_t bytes = to.nbytes();
@@ -167,7 +169,7 @@ void copy_complex(const at::Tensor& to, const at::Tensor& from) {
         part_of(to, 1).zero_();
 }
 
-/// The 16 bytes of a fill: the value as an element of that dtype.
+/// A fill value as an element of its dtype: up to 16 bytes.
 struct Pattern {
     std::uint64_t low = 0, high = 0;
 };
@@ -179,7 +181,7 @@ Pattern pattern_of(at::ScalarType type, const c10::Scalar& value) {
     return pattern;
 }
 
-/// The 32-bit word that a contiguous range repeats, if there is one.
+/// The 32-bit word to repeat in order to fill a contiguous range with the pattern, if there is one.
 std::optional<std::uint32_t> repeated_word(const Pattern& pattern, std::size_t element_bytes) {
     const auto word = static_cast<std::uint32_t>(pattern.low);
     switch (element_bytes) {

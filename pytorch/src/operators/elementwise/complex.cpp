@@ -1,5 +1,5 @@
-/// Complex tensors are stored as pairs of numbers: the complex operators that PyTorch requires of every
-/// device, with kernels for real numbers.
+/// The complex operators that PyTorch requires of every device. Complex tensors are stored as pairs of real
+/// numbers, so kernels for real numbers suffice.
 
 #include "../copy/copy.h"
 
@@ -14,12 +14,12 @@ namespace rvk {
 
 namespace {
 
-/// The numbers in memory, without lazy conjugation.
+/// The tensor as it is in memory, without lazy conjugation.
 at::Tensor stored(const at::Tensor& tensor) {
     return tensor.is_conj() ? at::_conj(tensor) : tensor;
 }
 
-/// Both tensors may be lazily conjugated: two of the three conjugations cancel.
+/// Either tensor may be lazily conjugated. If exactly one is, its conjugation and the requested one cancel.
 void conjugate(at::TensorIteratorBase& iterator) {
     const at::Tensor output = iterator.tensor(0), input = iterator.tensor(1);
     const at::Tensor target = stored(output);

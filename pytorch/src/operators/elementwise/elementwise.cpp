@@ -43,7 +43,7 @@ constexpr bool integer_only[] = {
 #undef REKINDLE_INTEGER
 };
 
-/// Whether PyTorch has no kernel of the operation for bool, neither on the CPU nor for CUDA.
+/// Whether PyTorch has no bool kernel for the operation, either on the CPU or for CUDA.
 bool refuses_bool(Operation operation) {
     switch (operation) {
     case Operation::add_product:
@@ -94,13 +94,14 @@ std::uint64_t bits_of(T value) {
     std::memcpy(&bits, &value, sizeof(value));
     return bits;
 }
-/// A parameter of the operation in the integer dtype `common`. Throws as the CPU does if the dtype cannot
-/// hold it.
+/// A parameter of the operation in the integer dtype `common`. Throws, as the CPU does, if the dtype cannot
+/// represent it.
 std::int64_t integer_parameter(const c10::Scalar& value, at::ScalarType common) {
     return AT_DISPATCH_INTEGRAL_TYPES_AND(at::kBool, common, "a number of an integer operation",
                                           [&] { return static_cast<std::int64_t>(value.to<scalar_t>()); });
 }
-/// An operand in the integer dtype `common`, which wraps around as it does on the CPU and with CUDA.
+/// An operand converted to the integer dtype `common`. It wraps around on overflow, as on the CPU and with
+/// CUDA.
 std::int64_t integer_operand(at::ScalarType type, const void* value, at::ScalarType common) {
     return AT_DISPATCH_INTEGRAL_TYPES_AND(at::kBool, common, "a number of an integer operation", [&] {
         return static_cast<std::int64_t>(c10::fetch_and_cast<scalar_t>(type, value));
@@ -131,7 +132,7 @@ std::uint64_t scalar_bits(at::ScalarType type, const void* value, Arithmetic ari
     return 0;
 }
 
-/// Whether every group of four consecutive elements can be loaded together.
+/// Whether every four consecutive elements can be loaded with one aligned vector load.
 bool aligned_for_quads(const at::TensorIteratorBase& iterator, std::span<const int> operands) {
     return std::ranges::all_of(operands, [&](int operand) {
         if (operand < 0)
@@ -141,7 +142,7 @@ bool aligned_for_quads(const at::TensorIteratorBase& iterator, std::span<const i
     });
 }
 
-/// One call, for any of the three kernels.
+/// The operands and scalars of a call, for any of the three kernels.
 struct Call {
     Operation operation;
     at::ScalarType common;

@@ -1,5 +1,5 @@
 #pragma once
-/// Elementwise operations in one launch: TensorIterators become calls of kernels/elementwise/.
+/// Runs an elementwise operation over a TensorIterator in one launch (kernels/elementwise/).
 
 #include "../../dispatch/launch.h"
 
@@ -27,11 +27,11 @@ enum class Operation : std::uint32_t {
 /// The scalars s0, s1, s2 of an operation; unused ones have no value.
 using Parameters = std::array<std::optional<c10::Scalar>, 3>;
 
-/// Output 0 of the iterator = operation(inputs 1 to 3) in its common dtype, broadcast and converted as its
-/// strides and dtypes say; an input on the CPU is a scalar. Asynchronous on the current stream. Throws
+/// Computes output 0 = operation(inputs 1 to 3) in the iterator's common dtype, with its broadcasting and
+/// conversions. An input on the CPU is a scalar. Asynchronous on the current stream. Throws
 /// c10::NotImplementedError if no kernel supports the call: complex and unsigned 16- to 64-bit dtypes,
-/// float64 on a device without it, integers in an operation on real numbers, more than eight dimensions that
-/// do not merge.
+/// float64 on a device without it, an integer dtype in a floating-point operation or the reverse, and more
+/// than eight dimensions that cannot be merged.
 void compute(at::TensorIteratorBase& iterator, Operation operation, const Parameters& parameters = {});
 /// Computes in `dtype` instead of the common one, for iterators that have no common dtype.
 void compute_as(at::ScalarType dtype, at::TensorIteratorBase& iterator, Operation operation,

@@ -72,7 +72,7 @@ void threshold(Iterator& iterator, const c10::Scalar& limit, const c10::Scalar& 
 void hardtanh_backward(at::TensorIterator& iterator, const c10::Scalar& low, const c10::Scalar& high) {
     compute(iterator, Operation::hardtanh_backward, {low, high, std::nullopt});
 }
-/// With one parameter, s0.
+/// For operations with one parameter, s0.
 template <Operation operation>
 void with_scalar(Iterator& iterator, const c10::Scalar& value) {
     compute(iterator, operation, {value, std::nullopt, std::nullopt});
@@ -87,7 +87,7 @@ bool uses_tanh(c10::string_view approximate) {
     return at::native::get_gelutype_enum(approximate) == at::native::GeluType::Tanh;
 }
 
-// PyTorch's own class calls the CPU's library first.
+// PyTorch's own structured class would call oneDNN first.
 struct Gelu : at::meta::structured_gelu {
     void impl(const at::Tensor&, c10::string_view approximate, const at::Tensor&) {
         compute(*this, uses_tanh(approximate) ? Operation::gelu_tanh : Operation::gelu);

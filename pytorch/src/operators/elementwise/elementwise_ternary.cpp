@@ -27,7 +27,7 @@ namespace rvk {
 
 namespace {
 
-/// Rejects numbers on the CPU where CUDA's kernel rejects them.
+/// Rejects CPU scalars in the operands for which CUDA's kernel rejects them.
 void refuse_numbers(const at::TensorIteratorBase& iterator, std::initializer_list<int> operands) {
     for (const int i : operands)
         if (iterator.is_cpu_scalar(i))

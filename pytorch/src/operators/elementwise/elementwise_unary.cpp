@@ -72,11 +72,11 @@
     F(reciprocal, reciprocal) F(round, round) F(rsqrt, rsqrt) F(sgn, sign) F(sigmoid, sigmoid) \
     F(sign, sign) F(sin, sin) F(sinc, sinc) F(sinh, sinh) F(sqrt, sqrt) F(tan, tan) F(tanh, tanh) \
     F(trunc, trunc)
-// Those without one.
+// Structured operators without an in-place variant.
 #define RVK_UNARY_WITHOUT_IN_PLACE(F) \
     F(signbit, signbit) F(isposinf, is_positive_infinity) F(isneginf, is_negative_infinity) \
     F(special_entr, entropy)
-// Those for float32 and float64 only.
+// Structured operators for float32 and float64 only.
 #define RVK_UNARY_NOT_OF_16_BITS(F) \
     F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
 // clang-format on

@@ -1,5 +1,5 @@
-/// The operators on lists that optimizers use: one launch for all tensors of a list if they are alike,
-/// otherwise PyTorch's loop with one launch per tensor.
+/// The _foreach operators that optimizers use. If fit_one_launch accepts the lists, one launch processes up
+/// to 910 tensors; otherwise PyTorch's loop queues one launch per tensor.
 
 #include "../../dispatch/structured.h"
 #include "../lib/tensor_list.h"
@@ -30,7 +30,8 @@ using Scalars = at::ArrayRef<Scalar>;
 using Tensors = std::vector<at::Tensor>;
 
 /// One call: an operation on lists of tensors, with no scalar, one scalar for all tensors, or one per tensor.
-/// The scalar is in slot `slot`; if the operation takes it as an input, `scalar_inputs` has its bit.
+/// The scalar is in slot `slot`; if it takes the place of an input tensor, `scalar_inputs` has bit `slot`
+/// set.
 struct ListCall {
     Operation operation;
     std::vector<TensorList> inputs;
@@ -94,7 +95,8 @@ bool real_scalars(Scalars scalars) {
     return std::ranges::none_of(scalars, [](const Scalar& s) { return s.isComplex(); });
 }
 
-/// Computes in place in the first list and returns true, if one launch can process the lists.
+/// Computes in place in the first list. Returns false, without computing, if fit_one_launch rejects the
+/// lists.
 bool in_place(const ListCall& call, std::initializer_list<TensorList> lists) {
     if (!fit_one_launch(lists) || !real_scalars(call.scalars))
         return false;
@@ -112,7 +114,7 @@ std::optional<Tensors> functional(const ListCall& call, std::initializer_list<Te
     return outputs;
 }
 
-/// Calls with a list and a scalar, a list and scalars, two lists …; `slow` is PyTorch's own function.
+/// Operators on a list and a scalar, a list and scalars, two lists …; `slow` is PyTorch's own loop.
 template <Operation operation, std::size_t slot, std::uint32_t scalar_inputs, auto slow>
 void scalar_(TensorList self, const Scalar& scalar) {
     if (!in_place({operation, {self}, scalar, slot, scalar_inputs}, {self}))

@@ -1,6 +1,6 @@
 /// Margin losses. multi_margin_loss is composed of elementwise operators. multilabel_margin_loss runs on the
-/// CPU, which supports float32 and float64; 16-bit numbers are converted to float32, in which CUDA computes
-/// too.
+/// CPU, which supports float32 and float64; 16-bit numbers are converted to float32, which CUDA's kernels
+/// compute in as well.
 
 #include "../../dispatch/structured.h"
 
@@ -103,7 +103,7 @@ at::Tensor& multi_margin_backward_out(const at::Tensor& gradient, const at::Tens
     return grad_input.copy_(result);
 }
 
-/// The fallback handles other dtypes.
+/// Leaves other dtypes to the fallback.
 void require_16_bits(const at::Tensor& self, const char* name) {
     TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() == at::kHalf || self.scalar_type() == at::kBFloat16, name,
                                 " of ", self.scalar_type());

@@ -39,8 +39,8 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Ten
     return out;
 }
 
-/// Scales rows whose norm is above the limit down to it. Rows that are selected twice get the same values
-/// twice.
+/// Scales rows whose norm exceeds `maximum` down to it. A row that is selected several times gets the same
+/// values each time.
 at::Tensor& embedding_renorm(at::Tensor& self, const at::Tensor& indices, double maximum, double norm_type) {
     TORCH_CHECK(self.dim() == 2, "embedding_renorm_: self must have two dimensions");
     TORCH_CHECK(indices.scalar_type() == at::kLong || indices.scalar_type() == at::kInt,

@@ -19,7 +19,7 @@ namespace rvk {
 
 namespace {
 
-/// Stands for rows that belong to no bag.
+/// The bag number of rows that belong to no bag.
 constexpr std::int64_t ignored_bag = -1;
 
 enum Mode : std::int64_t { sum = 0, mean = 1, maximum = 2 };
@@ -33,7 +33,7 @@ at::Tensor bag_of_index(const at::Tensor& offsets, std::int64_t count) {
     return begins.cumsum(0).narrow(0, 0, count).sub(1);
 }
 
-/// Adds the values to the rows that the indexes select, except for those of the padding.
+/// Adds the values to the rows that the indices select, except for the padding row.
 void add_rows(const at::Tensor& to, const at::Tensor& index, const at::Tensor& values,
               std::int64_t padding_index) {
     auto operation = IndexOperation::along(to, 0, index, values);
@@ -67,7 +67,7 @@ std::tuple<at::Tensor, at::Tensor> largest_rows(const at::Tensor& rows, const at
     const at::Tensor numbers = at::arange(count, bag.options()).unsqueeze(1);
     const at::Tensor first = at::full({bags, columns}, count, bag.options());
     combine_rows(first, bag, at::where(matches, numbers, count), padding, IndexReduction::minimum);
-    // No element equals a maximum that is NaN.
+    // If a maximum is NaN, no element equals it, and `first` remains `count`.
     const at::Tensor place = first.clamp_max(count - 1);
     const at::Tensor from = index.index_select(0, place.view(-1)).view(place.sizes());
     return {output, at::where(filled, from, 0)};

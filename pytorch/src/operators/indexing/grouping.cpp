@@ -86,7 +86,8 @@ SortedKeys sort_keys(const SortedKeys& unsorted, std::int64_t keys) {
         return unsorted;
     if (count <= block_size)
         return sort_by_rank(unsorted);
-    // One bit more than the keys need if they fill their bits: the invalid key must sort after them.
+    // Enough bits for the number `keys` itself: in these bits, the invalid key (all ones) is above every
+    // valid key.
     const auto bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(keys)));
     SortedKeys from = unsorted;
     SortedKeys to{make_words(count, unsorted.keys.device()), make_words(count, unsorted.keys.device())};

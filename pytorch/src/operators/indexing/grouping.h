@@ -16,7 +16,7 @@ struct SortedKeys {
     at::Tensor keys, positions; ///< contiguous int32 of the same length, read as unsigned
 };
 /// Sorts both by the keys; equal keys keep their order. Keys are below `keys`, or 2^32 - 1, which sorts last.
-/// The input's memory may be used for the result.
+/// May reuse the input's memory for the result.
 SortedKeys sort_keys(const SortedKeys& unsorted, std::int64_t keys);
 
 } // namespace rvk

@@ -19,8 +19,8 @@ namespace rvk {
 namespace {
 
 constexpr std::size_t first_selector_word = 32, selector_words = 12;
-constexpr std::int64_t piece = 256, block = 256 * 1024; ///< of accumulate.slang
-constexpr std::int64_t maximum_items = 0xff000000;      ///< 32-bit numbers of items, whole workgroups
+constexpr std::int64_t piece = 256, block = 256 * 1024; ///< as in accumulate.slang
+constexpr std::int64_t maximum_items = 0xff000000;      ///< whole workgroups, numbered in 32 bits
 
 std::int64_t stride_of(const at::Tensor& tensor, std::int64_t dim) {
     return tensor.dim() == 0 ? 0 : tensor.stride(dim) * static_cast<std::int64_t>(tensor.element_size());
@@ -144,8 +144,8 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
             dimension.index_strides[k] = iterator.strides(operand(2 + k))[along];
             indexed |= dimension.index_strides[k] != 0;
         }
-        // A dimension along which indexes are repeated (expanded) belongs to them if its stride in the target
-        // is 0.
+        // Along a dimension to which all indices were expanded, their strides are 0, too. It is an indexed
+        // dimension if the target's stride is 0 as well.
         if (indexed || (dimension.target_stride == 0 && dimension.size != 1))
             operation.add_outer(dimension);
         else
@@ -165,7 +165,7 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
     return operation;
 }
 
-/// Inner rows that are contiguous in both tensors move as larger elements.
+/// Uses larger elements if inner rows are contiguous in both tensors and suitably aligned.
 void IndexOperation::widen(std::uint64_t target, std::uint64_t values) {
     if (inner_.empty() || inner_[0].target_stride != element_bytes_ ||
         inner_[0].value_stride != element_bytes_)
@@ -191,7 +191,7 @@ void IndexOperation::widen(std::uint64_t target, std::uint64_t values) {
 
 IndexOperation IndexOperation::simplified(bool may_widen, std::uint64_t target, std::uint64_t values) const {
     IndexOperation simple = *this;
-    // The outer dimensions keep the order of the values; the inner ones may have any order.
+    // Outer dimensions keep their order, which decides which value comes last; inner ones may be reordered.
     std::reverse(simple.outer_.begin(), simple.outer_.end());
     std::reverse(simple.inner_.begin(), simple.inner_.end());
     std::stable_sort(simple.inner_.begin(), simple.inner_.end(), [](const Dimension& a, const Dimension& b) {
@@ -361,7 +361,7 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
         launch(device_, float64 ? kernel_float64 : kernel, linear_groups(items, 256), p, used, constants);
     };
     at::Tensor partials, of_blocks;
-    // `count` numbers for each inner item, of at most 64 bits.
+    // Allocates 64 bits each for `count` numbers per inner item.
     const auto make_numbers = [&](at::Tensor& numbers, std::uint64_t& place, std::int64_t count) {
         TORCH_CHECK_NOT_IMPLEMENTED(count * inner <= maximum_items, "indexing of more than 2^32 elements");
         numbers = make_words(count * inner * 2, device_);

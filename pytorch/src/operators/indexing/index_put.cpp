@@ -1,4 +1,4 @@
-/// Implements index_put with accumulate by sorting the indices. (PyTorch's stub is index_put_with_sort_stub.)
+/// PyTorch's index_put_with_sort_stub. Accumulation sorts the indices, so its result is deterministic.
 
 #define AT_PER_OPERATOR_HEADERS // TensorAdvancedIndexingUtils.h includes every operator otherwise
 #include "../../dispatch/structured.h"
@@ -12,8 +12,8 @@ namespace rvk {
 
 namespace {
 
-/// The indexed tensor with its indexed dimensions adjacent, and their indexes, broadcast together. Dimensions
-/// that are not indexed have undefined indexes.
+/// The indexed tensor, transposed so that its indexed dimensions are adjacent, and the index of each
+/// dimension, broadcast to a common shape. The indices of other dimensions are undefined.
 struct Indexed {
     at::Tensor self;
     std::vector<at::Tensor> indices;

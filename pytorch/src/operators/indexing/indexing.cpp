@@ -45,7 +45,7 @@ IndexReduction reduction_of(at::native::ReductionType type) {
     }
 }
 
-/// The number as a tensor of one element, expanded to `sizes`.
+/// A one-element tensor of the number, expanded to `sizes`.
 at::Tensor repeated(const at::Scalar& value, const at::Tensor& like, at::IntArrayRef sizes) {
     return at::scalar_tensor(value, like.options()).expand(sizes);
 }
@@ -91,7 +91,7 @@ void scatter_add(const at::Tensor& self, std::int64_t dim, const at::Tensor& ind
 void scatter_reduce(const at::Tensor& self, const std::int64_t dim, const at::Tensor& index,
                     const at::Tensor& source, const at::native::ReductionType& type) {
     TORCH_CHECK_NOT_IMPLEMENTED(type != at::native::ReductionType::MEAN || self.scalar_type() != at::kBool,
-                                "a mean of bool"); // nor on the CPU
+                                "a mean of bool"); // as on the CPU
     accumulate_elements(self, dim, index, source, reduction_of(type));
 }
 void scatter_reduce_number(const at::Tensor& self, const std::int64_t dim, const at::Tensor& index,
@@ -101,8 +101,8 @@ void scatter_reduce_number(const at::Tensor& self, const std::int64_t dim, const
 
 // --- index and index_put
 
-/// All elements of the indexed tensor that indexes may select: the iterator's view has stride 0 along the
-/// indexed dimensions.
+/// The indexed tensor, with all elements that indices may select: the iterator's view has stride 0 along the
+/// indexed dimensions, so its range of bytes is too small.
 IndexedOperand whole_operand(const at::TensorIteratorBase& iterator, int operand, at::IntArrayRef sizes,
                              at::IntArrayRef strides) {
     Access access = writes(iterator, operand);
@@ -226,7 +226,8 @@ struct IndexCopy : at::meta::structured_index_copy {
 struct IndexReduce : at::meta::structured_index_reduce {
     void impl(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Tensor& source,
               c10::string_view reduce, bool include_self, const at::Tensor& out) {
-        TORCH_CHECK_NOT_IMPLEMENTED(out.scalar_type() != at::kBool, "index_reduce of bool"); // nor on the CPU
+        TORCH_CHECK_NOT_IMPLEMENTED(out.scalar_type() != at::kBool,
+                                    "index_reduce of bool"); // as on the CPU
         if (!out.is_same(self))
             out.copy_(self);
         if (out.numel() == 0 || index.numel() == 0)
@@ -320,7 +321,7 @@ at::Tensor& index_fill_number(at::Tensor& self, std::int64_t dim, const at::Tens
     return index_fill(self, dim, index, at::scalar_tensor(value, self.options()));
 }
 
-// --- the tensor as one row
+// --- take and put: the tensor as one row
 
 at::Tensor& take_out(const at::Tensor& self, const at::Tensor& index, at::Tensor& out) {
     TORCH_CHECK(index.scalar_type() == at::kLong, "take(): Expected a long tensor for index, but got ",

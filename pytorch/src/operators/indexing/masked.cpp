@@ -1,5 +1,5 @@
-/// Operators with masks, and nonzero. Elements are counted block by block, the counts are summed, and the
-/// sums say where each element is written.
+/// Operators with masks, and nonzero. Selected elements are counted per block; the prefix sums of the counts
+/// give each block its place in the output.
 
 #include "../../dispatch/structured.h"
 #include "../lib/fill_value.h"
@@ -60,7 +60,7 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
     warn_about_expanded(self, "masked_fill_", "tensor[mask] = scalar");
     at::assert_no_partial_overlap(self, mask);
     const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
-    // As on the CPU, even where nothing is filled: raises an error if the dtype cannot represent the number.
+    // Raises an error if the dtype cannot represent the number, even if nothing is filled, as the CPU does.
     const auto bits =
         value.defined() ? std::array<std::uint64_t, 2>() : element_bits(number, self.scalar_type());
     auto iterator = at::TensorIteratorConfig()
@@ -109,7 +109,7 @@ at::Tensor& masked_fill_tensor(at::Tensor& self, const at::Tensor& mask, const a
 /// tensor.
 class Compaction {
   public:
-    /// other: has the same sizes; joined: dimensions may be merged, because coordinates do not matter.
+    /// other: has the same sizes as `flags`.
     Compaction(const at::Tensor& flags, const at::Tensor& other)
         : flags_(flags), other_(other), items_(flags.numel()),
           operation_(flags.device(), static_cast<std::int64_t>(other.element_size())) {
@@ -133,7 +133,7 @@ class Compaction {
         return before_.select(0, blocks_).item().toLong();
     }
     enum Operation : std::uint32_t { coordinates, select, scatter };
-    /// `compacted` has `room` rows.
+    /// room: the number of rows of `compacted`.
     void write(Operation operation, const at::Tensor& compacted, std::int64_t room) const {
         if (items_ == 0)
             return;

@@ -33,7 +33,7 @@ at::Tensor begins_run(const at::Tensor& rows) {
 /// Runs of equal consecutive rows. The tensor has at least one row.
 struct Runs {
     at::Tensor begins; ///< bool: whether a row starts a run
-    at::Tensor number; ///< int64: the number of each row's run
+    at::Tensor number; ///< int64: the index of each row's run
 
     explicit Runs(const at::Tensor& rows) : begins(begins_run(rows)), number(begins.cumsum(0).sub_(1)) {}
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// The layout of an iterator's operands, as kernels with REKINDLE_LAYOUT_FIELDS take it
+/// The layout of an iterator's operands, as kernels with REKINDLE_LAYOUT_FIELDS expect it
 /// (kernels/lib/layout.slang).
 
 #include "../../dispatch/launch.h"
@@ -11,13 +11,13 @@
 
 namespace rvk {
 
-/// Operands of one shape, up to four. Strides count elements of each operand's size.
+/// Up to four operands of the same shape. Strides are in elements of the operand.
 class OperandLayout {
   public:
     static constexpr int max_operands = 4, max_dimensions = 8;
     enum class Kind : std::uint32_t { contiguous = 0, inlined = 1, in_memory = 2 };
 
-    /// operands: their indexes in the iterator, in the kernel's order; -1 for an operand without memory (a
+    /// operands: their indices in the iterator, in the kernel's order; -1 for an operand without memory (a
     /// scalar). Throws c10::NotImplementedError for more than eight dimensions.
     OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands);
 

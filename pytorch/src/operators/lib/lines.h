@@ -9,11 +9,12 @@
 
 namespace rvk {
 
-/// The lines along a dimension: line o · inner + i is the elements (o, 0…size-1, i) of outer × size × inner.
+/// The lines along a dimension: for a tensor of outer × size × inner elements, line o · inner + i has the
+/// elements (o, 0…size-1, i).
 struct Lines {
     std::int64_t lines = 1, size = 1, inner = 1;
 
-    /// Throws c10::NotImplementedError for 2^31 lines or elements of a line.
+    /// Throws c10::NotImplementedError for 2^31 or more lines, or elements per line.
     Lines(const at::Tensor& tensor, std::int64_t dim) {
         if (tensor.dim() > 0) {
             dim = at::maybe_wrap_dim(dim, tensor.dim());
@@ -27,8 +28,8 @@ struct Lines {
     }
 };
 
-/// Calls function(contiguous), which writes to that tensor, and copies it to `output` if they are different
-/// tensors.
+/// Calls function(tensor) to write to a contiguous tensor: `output` itself, or a new one that is then copied
+/// to it.
 template <class F>
 void with_contiguous_output(const at::Tensor& output, F&& function) {
     if (output.is_contiguous()) {

@@ -1,6 +1,5 @@
 #pragma once
-/// Lists of tensors for kernels that process all of them in one dispatch
-/// (kernels/lib/tensor_list.slang).
+/// Lists of tensors for kernels that process many of them in one launch (kernels/lib/tensor_list.slang).
 
 #include "../../dispatch/launch.h"
 
@@ -16,9 +15,9 @@
 
 namespace rvk {
 
-/// Whether one launch can process these lists: they have the same number of tensors, all on one device with
-/// the same 16-bit or 32-bit floating-point dtype (float16, bfloat16, float32); the i-th tensors have equal
-/// shapes and strides, without gaps. Empty lists of optional states are accepted.
+/// Whether one launch can process many tensors of these lists: the lists have the same number of tensors, all
+/// on one device with the same 16-bit or 32-bit floating-point dtype (float16, bfloat16, float32); the i-th
+/// tensors have the same shape and strides, and no gaps. Empty lists of optional states are accepted.
 bool fit_one_launch(std::initializer_list<at::TensorList> lists);
 
 /// The table of a launch, with `Words` 64-bit words per tensor: its number of elements, its first workgroup,
@@ -38,15 +37,15 @@ class TensorTable {
     }
     std::uint32_t tensors() const { return static_cast<std::uint32_t>(words_.size() / Words); }
     bool full() const { return tensors() == most_tensors; }
-    /// Elements per workgroup. Each workgroup first has to find its tensor, so a few thousand workgroups,
-    /// about as many as a large device runs at a time, are faster than more.
+    /// Elements per workgroup. Each workgroup first searches the table for its tensor, so a few thousand
+    /// workgroups (about as many as a large GPU runs at once) are faster than more.
     std::uint32_t elements_per_group() const {
         std::uint32_t elements = 1024;
         while (elements < 16'384 && total_ / elements > 4096)
             elements *= 2;
         return elements;
     }
-    /// A copy of the table for a launch of `groups` workgroups.
+    /// Uploads the table, and sets `groups` to the workgroups of the launch.
     UploadedBlock upload(DeviceIndex index, Groups& groups) {
         const std::uint32_t elements = elements_per_group();
         std::uint64_t count = 0;

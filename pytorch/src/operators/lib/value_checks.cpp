@@ -28,7 +28,8 @@ std::uint64_t bits_as(double value, at::ScalarType dtype) {
     }
 }
 
-/// Reports an element whose bits are not between these; `bound` explains the report.
+/// Reports an element whose bits, read as an unsigned number, are not between `low` and `high`. bound: goes
+/// into the report.
 void report_unless_bits_between(const at::Tensor& tensor, std::uint64_t low, std::uint64_t high, Report kind,
                                 std::int64_t bound) {
     if (tensor.numel() == 0)

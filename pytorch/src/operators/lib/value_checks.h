@@ -1,5 +1,5 @@
 #pragma once
-/// Checks of operands whose values must be in a range.
+/// Kernels that check whether an operand's values are in a range.
 
 #include "../../device/index_report.h"
 
@@ -12,8 +12,8 @@ namespace rvk {
 /// including NaN. Asynchronous on the current stream.
 void report_unless_probability(const at::Tensor& tensor, Report kind);
 
-/// Reports an element of an int32 or int64 tensor that is not between these bounds, which are not negative.
-/// Asynchronous on the current stream.
+/// Reports an element of an int32 or int64 tensor that is not between `low` and `high`, which must not be
+/// negative. Asynchronous on the current stream.
 void report_unless_between(const at::Tensor& tensor, std::int64_t low, std::int64_t high, Report kind);
 
 /// Reports `message` (RuntimeError) if the only element of the tensor is zero. Throws c10::Error if the

@@ -26,7 +26,7 @@ using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 struct Layout {
     at::Tensor input;
     at::MemoryFormat format = at::MemoryFormat::Contiguous;
-    std::int64_t channels = 0, places = 1, elements = 0; ///< elements per channel
+    std::int64_t channels = 0, places = 1, elements = 0; ///< elements: per channel
     bool last = false;                                   ///< channels vary fastest
 
     explicit Layout(const at::Tensor& self) {

@@ -125,7 +125,6 @@ void forward(const at::Tensor& self, const at::Tensor& target, const at::Tensor&
     const Likelihood problem(self, target, weight, reduction, ignored);
     const at::Tensor input = self.contiguous();
     if (reduction == at::Reduction::None) {
-        // The loss of one sample without a sample dimension is a scalar.
         with_contiguous_output(output, [&](const at::Tensor& to) { each_loss(problem, input, to); });
         const_cast<at::Tensor&>(total_weight).zero_();
         return;

@@ -129,19 +129,20 @@ struct RowNorm {
     }
 };
 
-/// The work of a launch; see kernels/normalization/norm_rows.slang.
+/// What a launch computes; see kernels/normalization/norm_rows.slang.
 enum class Stage : std::uint32_t { whole, sums, squares, results };
 
 struct RowKernels {
     const kernels::Kernel &rows, &merge;
 };
 
-/// One launch if each row fits in a workgroup; otherwise launches over parts, one pass for each of `states`.
-/// Gives each launch its own `stage` and `columns`.
+/// Queues one launch if a workgroup can process a row. Otherwise rows are split into parts: for each of
+/// `states`, a launch computes it for the parts and another merges them; a last launch computes the results.
+/// Sets the constants `stage` and `columns` of each launch.
 void launch_rows(RowParameters& p, RowKernels kernels, std::initializer_list<Stage> states,
                  kernels::NormRowsConstants constants, std::span<const Access> accesses, c10::Device device,
                  bool wide) {
-    constexpr std::int64_t longest = most_iterations / 4; // elements per thread, which reads them three times
+    constexpr std::int64_t longest = most_iterations / 4; // elements per thread, each read three times
     ReductionSchedule schedule = schedule_lines(p.rows, p.size, true, longest);
     const bool aligned = std::ranges::all_of(std::array{p.input, p.gradient, p.weight, p.bias, p.output},
                                              [](std::uint64_t begin) { return begin % 16 == 0; });

@@ -20,7 +20,7 @@ namespace {
 
 using Parameters = kernels::SoftmaxParameters;
 
-/// The work of a launch; see kernels/normalization/softmax.slang.
+/// What a launch computes; see kernels/normalization/softmax.slang.
 enum class Stage : std::uint32_t { whole, states, results };
 
 struct Kernels {
@@ -34,7 +34,7 @@ Kernels kernels_of(bool wide, bool backward) {
             kernels::softmax_merge.kernel};
 }
 
-/// forward: input, output; backward: input is the gradient of `result`.
+/// Forward: `result` is undefined. Backward: `input` is the gradient of `result`.
 void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at::Tensor& output,
                     std::int64_t dim, bool logarithmic, bool backward) {
     TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(input.scalar_type()) &&
@@ -42,7 +42,7 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
                                 "softmax of ", input.scalar_type());
     if (output.numel() == 0)
         return;
-    constexpr std::int64_t longest = most_iterations / 4; // elements per thread, which reads them twice
+    constexpr std::int64_t longest = most_iterations / 4; // elements per thread, each read twice
     const bool wide = input.scalar_type() == at::kDouble || output.scalar_type() == at::kDouble;
     require_float64(wide ? at::kDouble : at::kFloat, input.device());
     const Lines rows(input, dim);

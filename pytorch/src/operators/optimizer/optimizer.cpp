@@ -1,4 +1,4 @@
-/// Fused optimizers, and the gradient operations of GradScaler: one launch for a list of parameters.
+/// Fused optimizers, and the gradient operations of GradScaler: a launch processes up to 1,024 parameters.
 
 #include "../../dispatch/structured.h"
 #include "../lib/tensor_list.h"
@@ -21,7 +21,7 @@ std::uint64_t address_or_zero(OptionalTensor tensor) {
     return tensor && tensor->defined() ? address(*tensor) : 0;
 }
 
-/// A float64 as the sum of two float32.
+/// Splits a float64 into the sum of two float32 numbers.
 void split(double value, float& high, float& low) {
     high = static_cast<float>(value);
     low = static_cast<float>(value - static_cast<double>(high));
@@ -205,8 +205,8 @@ void unscale(TensorList self, at::Tensor& found_inf, const at::Tensor& inverse_s
         step.parameters.scale = address(inverse_scale);
         step.parameters.found_inf = address(found_inf);
         step.read = {inverse_scale};
-        // The flag is written, so it is passed among the modified lists, as the first one, which the kernel
-        // ignores.
+        // The kernel writes the flag. As the first of the modified lists, which this kernel ignores, it is
+        // recorded as written.
         const std::vector<at::Tensor> flags(gradients.size(), found_inf);
         launch_lists(kernels::gradients_unscale, std::move(step), std::array<TensorList, 2>{flags, gradients},
                      {});

@@ -35,7 +35,7 @@ void fill_last(Size3& to, IntArrayRef from, std::size_t spatial) {
         to[3 - spatial + d] = from.size() == 1 ? from[0] : from[d];
 }
 
-/// input and output: the sizes of the convolution that is not transposed.
+/// input and output: sizes of the convolution that is not transposed (a transposed one swaps them).
 Geometry geometry_of(IntArrayRef input, IntArrayRef weight, IntArrayRef output, IntArrayRef stride,
                      IntArrayRef padding, IntArrayRef dilation, std::int64_t groups) {
     const std::size_t spatial = weight.size() - 2;
@@ -93,8 +93,8 @@ DirectKernels direct_kernels_of(NumberFamily family) {
     }
 }
 
-/// The workgroups of `columns` x `rows` tiles: tile columns in x and tile rows in y; above 32,768 columns,
-/// they continue in y (`tile_at` in convolution.slang).
+/// The workgroups of `columns` x `rows` tiles: tile columns in x and tile rows in y; beyond 32,768, the
+/// columns continue in y (`tile_at` in convolution.slang).
 Groups tile_groups(std::int64_t columns, std::int64_t rows, std::int64_t z) {
     const std::int64_t column_rows = kernels::ceil_div(columns, groups_per_row);
     TORCH_CHECK_NOT_IMPLEMENTED(rows * column_rows <= most_groups && z <= most_groups, "convolutions of ",
@@ -120,14 +120,14 @@ std::uint32_t pack_16_bits(std::int64_t lower, std::int64_t upper) {
 
 /// With one_tap, k in convolution.slang runs over this many channels before the next tap.
 constexpr std::int64_t channels_of_block = 16;
-/// With at least this many multiply-adds, the time to reorder the weight does not matter.
+/// From this many multiply-adds on, the time to reorder the weight is negligible.
 constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
 
-/// The most elements of one piece of a phase, which is computed in scratch memory and then copied to its
+/// The most elements of a phase to compute at once, in scratch memory, before they are copied to their
 /// places.
 constexpr std::int64_t most_phase_elements = std::int64_t{1} << 26;
 
-/// C = A * B of convolution.slang. Its operands are contiguous.
+/// The product C = A * B that convolution.slang computes. Operands are contiguous.
 struct Work {
     const Geometry& g;
     Operation operation;
@@ -191,7 +191,7 @@ struct Work {
         return run % 4 == 0 && address(tensor) % quad_bytes() == 0;
     }
 
-    /// The choices of a launch other than the sizes.
+    /// What distinguishes launches besides the sizes.
     struct Variant {
         bool edges = true, in_parts = false, one_tap = false;
         bool without_tiles = false;
@@ -203,7 +203,7 @@ struct Work {
         const kernels::ConvolutionParameters p = parameters(operands, k_part);
         const bool by_pixels = operation == Operation::weight_gradient;
         const bool rows_of_k = operation == Operation::forward || variant.one_tap;
-        // With 16 rows, a tile has less than one quad of rows per thread.
+        // With 16 rows, a thread loads less than a quad (four numbers) of the other operand per slice.
         const bool quads_of_other = &kernel == &kernels::convolution_16x128.kernel ? false
                                     : by_pixels ? quads(operands.other, volume(grid))
                                     : rows_of_k ? quads(operands.other, k)
@@ -232,8 +232,8 @@ struct Work {
                     std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
     }
 
-    /// Whether all columns of a tile of this width (weight gradient) or all k of a slice (the other
-    /// operations) have the same tap.
+    /// Whether each tile's columns (weight gradient) or each slice of k (other operations, if reordering the
+    /// weight for this pays off) belong to a single kernel tap.
     bool one_tap(std::int64_t tile_columns) const {
         if (operation == Operation::weight_gradient)
             return g.pointwise() || channels % tile_columns == 0;
@@ -241,7 +241,7 @@ struct Work {
     }
     Tensor reordered_weight(const Tensor& weight) const;
     bool is_direct() const;
-    /// Quads of adjacent pixels in the rows of the grid.
+    /// Number of quads (four adjacent pixels of a row) in the grid.
     std::int64_t pixel_quads() const { return n / grid[2] * kernels::ceil_div<std::int64_t>(grid[2], 4); }
     products::ConvolutionShape shape() const {
         return {.type = element_type(dtype),
@@ -262,7 +262,7 @@ struct Work {
     void run_in_parts(const Operands& operands, const Plan& plan, Groups groups, bool edges) const;
 };
 
-/// Matrices [groups, m, k] with k in the order of one_tap.
+/// The weight as matrices [groups, m, k], with k in the order that one_tap requires.
 Tensor Work::reordered_weight(const Tensor& weight) const {
     const std::int64_t blocks = channels / channels_of_block, taps = volume(g.kernel);
     if (operation == Operation::forward)
@@ -278,8 +278,8 @@ void Work::run_directly(const Operands& operands) const {
         launch(family_kernels.direct, groups, operands, k, variant);
         return;
     }
-    // A workgroup for several taps reads the gradient only once; use it only with enough workgroups to fill
-    // the GPU.
+    // A workgroup that computes several taps reads the gradient once for all of them; it does so only if
+    // there are enough workgroups to fill the GPU.
     const std::int64_t width = g.kernel[2], lines = channels * g.kernel[0] * g.kernel[1];
     const std::int64_t per_line = lines * m * g.groups >= 256 ? kernels::ceil_div(width, 8) : width;
     variant.row_taps = static_cast<std::uint32_t>(kernels::ceil_div(width, per_line));
@@ -306,8 +306,8 @@ void Work::run_in_parts(const Operands& operands, const Plan& plan, Groups group
         combine_parts({device, dtype, g.groups}, {memory, parts, parts * m * n, m * n, n}, result);
         return;
     }
-    // There is one group of channels. The columns of the sums are the pixels of all images, and each image of
-    // the result is a matrix of its own.
+    // There is only one group of channels here. The columns of the sums are the pixels of all images, while
+    // each image of the result is a separate matrix.
     const std::int64_t pixels = volume(grid);
     const Matrices result{first, m, pixels, pixels, 1, m * pixels, writes(operands.result)};
     std::optional<Matrices> bias;
@@ -364,7 +364,7 @@ void Work::run_plan(const Plan& plan, const Operands& given) const {
                {.edges = edges, .one_tap = one_tap(tile.columns), .shared_numbers = tile.shared_numbers});
 }
 
-/// The fastest plan by measurement.
+/// Returns the plan that measures fastest.
 Plan Work::tuned_plan(const Plan& plan, const Operands& operands) const {
     if (family != NumberFamily::float32 || !is_tuned({operands.result}))
         return plan;
@@ -429,7 +429,8 @@ void run(const Geometry& g, Operation operation, const Operands& given) {
         result.copy_(operands.result);
 }
 
-/// Splits batches into pieces whose pixels can be numbered in 31 bits and whose tiles need no second row.
+/// Splits the batch into pieces with at most most_groups tiles of 32 pixels (or of one image), which keeps
+/// pixel indices within 31 bits.
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
     const std::int64_t most_pixels = most_groups * 32;
@@ -449,8 +450,8 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
     }
 }
 
-/// Converts once to the memory format that the kernels for this operation expect, because each phase reads
-/// it.
+/// Converts once to the memory format that the kernels for this operation expect, because several launches
+/// read it.
 Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) {
     if (winograd_suits(g, operation, image.scalar_type(), image.device()))
         return image;
@@ -458,7 +459,7 @@ Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) 
                                                                          : image.contiguous();
 }
 
-/// Computes the input gradient of a convolution with strides phase by phase.
+/// Computes the input gradient of a strided convolution phase by phase.
 void run_phases(const Geometry& g, const std::vector<JoinedPhases>& phases, const Operands& operands) {
     const Tensor& result = operands.result;
     if (!phases_cover_input(g)) {
@@ -503,7 +504,7 @@ at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
                : at::MemoryFormat::Contiguous;
 }
 
-/// The only integer dtype that PyTorch convolves on the CPU is int64.
+/// Rejects integer dtypes except int64, as PyTorch does on the CPU.
 void require_convolved(at::ScalarType dtype) {
     TORCH_CHECK(!at::isIntegralType(dtype, true) || dtype == at::kLong,
                 "\"convolution\" not implemented for '", dtype, "'");
@@ -538,7 +539,7 @@ convolution_backward(const Tensor& grad_output, const Tensor& input, const Tenso
     require_same_dtype(input, "input", weight, "weight");
     require_same_dtype(grad_output, "grad_output", input, "input");
     number_family(input.scalar_type(), input.device());
-    // In the convolution that is not transposed, the larger side is the input.
+    // The geometry is that of the convolution that is not transposed: its input is the larger side.
     const auto larger = transposed ? grad_output.sizes() : input.sizes();
     const auto smaller = transposed ? input.sizes() : grad_output.sizes();
     const Geometry g = geometry_of(larger, weight.sizes(), smaller, stride, padding, dilation, groups);

@@ -26,12 +26,13 @@ struct Geometry {
 
     bool pointwise() const { return volume(kernel) == 1; }
     bool unit_stride() const { return stride == Size3{1, 1, 1}; }
-    /// Whether the kernel is a matrix that maps each pixel separately. (A transposed convolution with
-    /// output_padding has more pixels in its input than in its output.)
+    /// Whether each output pixel depends only on the input pixel at the same position. (The sizes are
+    /// compared because a transposed convolution with output_padding has more pixels in `input` than in
+    /// `output`.)
     bool per_pixel() const {
         return pointwise() && unit_stride() && padding == Size3{0, 0, 0} && input == output;
     }
-    /// Merges the dimensions of the pixels into one if the kernel maps each pixel separately.
+    /// Merges the spatial dimensions into one if per_pixel().
     void flatten_pixels() {
         if (per_pixel())
             input = output = {1, 1, volume(input)};

@@ -21,7 +21,8 @@ struct ConvolutionOperands {
     at::Tensor image, other, result, bias;
 };
 
-/// The order of memory of channels_last: [batch, pixels, channels], as a view if the tensor has it already.
+/// The tensor as contiguous [batch, pixels, channels]: a view if it is in channels_last already, otherwise a
+/// copy.
 inline at::Tensor by_pixels(const at::Tensor& tensor) {
     return tensor.flatten(2).transpose(1, 2).contiguous();
 }

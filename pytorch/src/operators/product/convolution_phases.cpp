@@ -14,7 +14,7 @@ namespace {
 using at::Tensor;
 using rekindle::kernels::ceil_div;
 
-/// The distance between taps of one phase.
+/// The distance between neighboring taps of one phase.
 std::int64_t tap_step(const Geometry& g, std::size_t d) {
     return g.stride[d] / std::gcd(g.stride[d], g.dilation[d]);
 }
@@ -80,8 +80,9 @@ std::vector<JoinedPhases> each_separately(const Geometry& g) {
     return result;
 }
 
-/// Estimated cost, in multiply-adds of a tile; a tile's rows are channels of the input. Without tiles (one or
-/// two channels), a multiply-add costs more, and with strides many times more.
+/// Estimated cost, in multiply-adds of the kernels with tiles; input channels are rounded up to the rows of a
+/// tile. In the kernels without tiles (for one or two channels), a multiply-add costs 3 times as much, and 16
+/// times with strides.
 double cost(const Geometry& g) {
     const std::int64_t m = g.in_channels;
     const std::int64_t rows = m <= 2 ? m * (g.unit_stride() ? 3 : 16) : m <= 16 ? 16 : ceil_div(m, 32) * 32;
@@ -123,7 +124,7 @@ bool phases_cover_input(const Geometry& g) {
 Tensor weight_of_phases(const JoinedPhases& phases, const Geometry& g, const Tensor& weight) {
     const std::int64_t channels = g.groups * g.out_channels;
     Tensor taps = weight.reshape({channels, g.in_channels, g.kernel[0], g.kernel[1], g.kernel[2]});
-    std::vector<std::int64_t> sizes{channels, g.in_channels}; // and of each dimension: taps, phases
+    std::vector<std::int64_t> sizes{channels, g.in_channels}; // then for each dimension: taps, phases
     Size3 per_phase{};
     for (std::size_t d = 0; d < 3; ++d) {
         const auto dim = static_cast<std::int64_t>(d) + 2;

@@ -1,5 +1,5 @@
 #pragma once
-/// The input gradient of a convolution with strides (and a transposed convolution) as dense convolutions.
+/// The input gradient of a strided convolution (and a strided transposed convolution) as dense convolutions.
 ///
 /// In one dimension, pixel i of the input receives tap t of the kernel from pixel o of the output where
 /// stride * o + dilation * t = i + padding. With the greatest common divisor g of stride and dilation, the
@@ -10,7 +10,7 @@
 /// those taps. Pixels in no phase receive nothing.
 ///
 /// One convolution can compute several phases, as additional channels of its input, because they read the
-/// same pixels of the output. Phases with fewer taps than others then get taps of weight 0.
+/// same pixels of the output. The kernels of phases with fewer taps are then padded with zeros.
 
 #include "convolution_geometry.h"
 
@@ -19,17 +19,17 @@
 
 namespace rvk {
 
-/// The convolution for some phases of another one.
+/// The dense convolution that computes some phases of a strided one.
 struct JoinedPhases {
     Geometry
         geometry; ///< in_channels: channels x phases; input: from the smallest q of its phases to the largest
-    Size3 first{0, 0, 0}, count{1, 1, 1}; ///< phases in each dimension
+    Size3 first{0, 0, 0}, count{1, 1, 1}; ///< range of phases in each dimension
 
     std::int64_t phases() const { return volume(count); }
 };
 
-/// The phases in which a large input gradient is computed fastest, one after the other; empty if the
-/// convolution is faster without phases. Depends only on the sizes.
+/// Chooses how to compute the input gradient in phases: all in one convolution, or each in its own, whichever
+/// has the lower estimated cost. Empty if phases would save too little. Depends only on the sizes.
 std::vector<JoinedPhases> phases_of(const Geometry& g);
 
 /// Whether every pixel of the input is in a phase.

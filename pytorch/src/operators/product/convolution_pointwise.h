@@ -1,5 +1,5 @@
 #pragma once
-/// Convolutions whose kernel maps each pixel separately, as products of matrices.
+/// Pointwise convolutions (Geometry::per_pixel) as matrix products.
 
 #include "convolution_geometry.h"
 #include "convolution_operation.h"

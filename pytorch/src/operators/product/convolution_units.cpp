@@ -27,14 +27,14 @@ using products::Plan;
 
 constexpr std::int64_t least_tile = 64;
 
-/// C = A * B of convolution_units.slang.
+/// The product C = A * B that convolution_units.slang computes.
 struct Work {
     const Geometry& g;
     Operation operation;
     std::uint32_t form;
     std::int64_t m, n, k;
     Size3 grid, image;
-    std::int64_t image_channels, matrix_rows; ///< of the weight, or channels of the gradient
+    std::int64_t image_channels, matrix_rows; ///< matrix_rows: of the weight, or channels of the gradient
 
     /// by_channels: the result is contiguous, not in channels_last.
     Work(const Geometry& geometry, Operation op, bool by_channels) : g(geometry), operation(op) {
@@ -99,7 +99,8 @@ kernels::ConvolutionUnitsParameters Work::parameters() const {
     p.grid_height = narrow(grid[1]);
     p.grid_width = narrow(grid[2]);
     p.kernel_width = narrow(g.kernel[2]);
-    // A tap of the forward pass reads from there; in the input gradient, one writes there.
+    // The forward pass reads at the offset dilation * tap - padding, the input gradient at the negated
+    // offset.
     p.first_y = narrow_signed(-sign * g.padding[1]);
     p.first_x = narrow_signed(-sign * g.padding[2]);
     p.tap_y = narrow_signed(sign * g.dilation[1]);
@@ -152,7 +153,7 @@ void launch_product(const Work& work, const Plan& plan, const Factors& factors, 
            std::span(accesses).first(bias.defined() ? 4 : 3), constants.list());
 }
 
-/// Adds the parts into the result: [pixels, channels], or [channels, pixels] for each image.
+/// Sums the parts into the result: [pixels, channels], or [channels, pixels] for each image.
 void combine_pixels(const Work& work, const Plan& plan, const Tensor& sums, const Tensor& result,
                     const Tensor& bias) {
     const std::int64_t pixels = volume(work.grid), m = work.m, n = work.n;
@@ -167,7 +168,7 @@ void combine_pixels(const Work& work, const Plan& plan, const Tensor& sums, cons
                   {sums, plan.parts, images ? pixels : 0, m * n, n}, to, 1, added, bias.defined() ? 1 : 0);
 }
 
-/// Adds the parts [channels, taps, channels] into the weight's gradient.
+/// Sums the parts [output channels, taps, input channels] into the weight's gradient.
 void combine_weight(const Work& work, const Plan& plan, const Tensor& sums, const Tensor& weight) {
     const std::int64_t m = work.m, n = work.n, taps = volume(work.g.kernel), channels = work.image_channels;
     const ProductSizes sizes{weight.device(), weight.scalar_type(), is_by_pixels(weight) ? 1 : taps};
@@ -183,7 +184,7 @@ Tensor sums_of(const Work& work, const Plan& plan, const Tensor& result) {
     return at::empty({plan.parts, work.m, work.n}, result.options().dtype(at::kFloat));
 }
 
-/// The tensor, or a copy, aligned for loads of eight numbers.
+/// The tensor, or a copy if its address is not aligned for loads of eight numbers.
 Tensor aligned(const Tensor& tensor) {
     return address(tensor) % 16 == 0 ? tensor : tensor.clone();
 }
@@ -220,7 +221,7 @@ void run_weight(const Work& work, const Plan& plan, const ConvolutionOperands& o
     }
 }
 
-/// Whether a product of matrices can read the images without a copy, eight numbers at a time.
+/// Whether a matrix product can read the images without a copy, eight numbers at a time.
 bool is_product(const Geometry& g, const ConvolutionOperands& operands) {
     if (!g.per_pixel())
         return false;
@@ -242,7 +243,7 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     const Work work(g, operation, false);
     if (std::min({work.m, work.n, work.k}) < 16 || !work.fits())
         return false;
-    // Assumes contiguous images, which have to be copied.
+    // Assumes the worst case: contiguous images, which must be copied to channels_last.
     const std::int64_t gradient = operation == Operation::weight_gradient ? work.m * work.k : 0;
     const std::int64_t weight = g.in_channels * g.out_channels * volume(g.kernel);
     const std::int64_t moved = g.batch * volume(work.image) * work.image_channels + gradient + weight;
@@ -260,7 +261,7 @@ void run(const Work& work, const Plan& plan, const ConvolutionOperands& operands
         run_pixels(work, plan, operands);
 }
 
-/// The fastest plan by measurement.
+/// Returns the plan that measures fastest.
 Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
     if (!is_tuned({operands.result}))
         return plan;

@@ -22,7 +22,8 @@ constexpr std::int64_t most_numbers_of_tiles = std::int64_t{1} << 25;
 constexpr std::int64_t most_numbers_of_weight = std::int64_t{1} << 26;
 constexpr std::int64_t least_channels = 64, least_tiles = 64;
 
-/// The size of the image that tiles cover: the result, or its gradient.
+/// The size of the image that is divided into tiles: the result, or the output's gradient for the weight
+/// gradient.
 const Size3& grid_of(const Geometry& g, Operation operation) {
     return operation == Operation::input_gradient ? g.input : g.output;
 }
@@ -141,7 +142,7 @@ kernels::WinogradParameters parameters_of(const Pixels& pixels, const Chunk& chu
     return p;
 }
 
-/// The transformed numbers of a chunk's windows or tiles.
+/// Transforms a chunk's windows or tiles.
 Tensor transform(const kernels::TypedKernel<kernels::WinogradParameters>& kernel, const Pixels& pixels,
                  const Chunk& chunk, Padding padding) {
     const Tensor result = pixels.transformed(chunk);
@@ -204,7 +205,7 @@ void convolve(const Geometry& g, Operation operation, const ConvolutionOperands&
         const Tensor windows = transform(kernels::winograd_image, image, chunk, padding);
         const Tensor sums = result.transformed(chunk);
         const Matrices b = image.matrices(windows), c = result.matrices(sums);
-        // The kernels write rows.
+        // Transposed, so that the rows that the kernels write are contiguous.
         if (result.channels_inner)
             multiply_matrices(product_sizes(sums), b.transposed(), factor.transposed(), c.transposed());
         else

@@ -1,4 +1,4 @@
-/// Factorizations run on the CPU; the results keep the layout that their derivatives expect.
+/// Factorizations, which run on the CPU. Their results get the layout that their derivatives expect.
 
 #include "../../dispatch/structured.h"
 
@@ -9,9 +9,9 @@ namespace rvk {
 
 namespace {
 
-/// PyTorch factorizes the transpose of a contiguous matrix, and the derivative, which sees the device's
-/// tensor, relies on that. A copy to the CPU makes tensors with gaps contiguous, so these are copied with
-/// contiguous columns.
+/// PyTorch factorizes the transpose if the matrix is contiguous, and the derivative checks the device's
+/// tensor to see which one was factorized. A copy to the CPU makes tensors with gaps contiguous, so matrices
+/// that are not contiguous are first copied with contiguous columns, which the copy keeps.
 at::Tensor same_contiguity(const at::Tensor& matrix) {
     return matrix.is_contiguous() ? matrix : matrix.mT().contiguous().mT();
 }

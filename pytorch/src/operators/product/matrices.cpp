@@ -16,7 +16,7 @@ namespace rvk {
 
 namespace {
 
-/// One product with the memory that it uses.
+/// A product and the memory that it accesses.
 struct Product {
     const ProductSizes& sizes;
     products::Product product;
@@ -53,7 +53,7 @@ Access as_written(Access access) {
     return access;
 }
 
-/// Queues a launch that uses this memory.
+/// Returns a function that queues launches with these accesses.
 template <std::size_t N>
 auto queue_with(const ProductSizes& sizes, const std::array<Access, N>& accesses,
                 const std::optional<Access>& added) {
@@ -66,7 +66,7 @@ auto queue_with(const ProductSizes& sizes, const std::array<Access, N>& accesses
     };
 }
 
-/// Splits k into `parts`, whose sums are computed in scratch memory and then added, unless there is only one.
+/// Splits k into `parts`. If there are several, their sums go to scratch memory and are then added.
 /// multiply_with(product, queue) queues the multiplication.
 template <class F>
 void multiply_in_parts(const Product& work, std::int64_t parts, F&& multiply_with) {
@@ -94,7 +94,7 @@ void multiply_by(const products::Plan& plan, const Product& work) {
                       });
 }
 
-/// The shape and the layouts, which affect speed, as a key for tuned plans.
+/// The key for tuned plans: the shape, and the layouts, which affect speed.
 std::string key_of(const Product& work) {
     const products::Product& product = work.product;
     const auto order = [](const products::Matrix& m) {
@@ -106,7 +106,7 @@ std::string key_of(const Product& work) {
            order(product.a) + order(product.b) + order(product.c) + (product.d ? "+" : "");
 }
 
-/// Measures the plans with the result in other memory, because D may be C.
+/// Measures the plans with a separate tensor for the result, because D may be C.
 products::Plan tuned_plan(const Product& work, const products::Plan& plan) {
     const products::ProductShape shape = work.product.shape();
     const std::vector<products::Plan> plans =
@@ -232,7 +232,7 @@ std::uint64_t number_bits(NumberFamily family, const at::Scalar& number) {
 
 namespace {
 
-/// Processes this many matrices of the batch at a time.
+/// Processes at most `most_batch` matrices of the batch at a time.
 void multiply_batches(const ProductSizes& sizes, Matrices a, Matrices b, Matrices c, const at::Scalar& alpha,
                       std::optional<Matrices> d, const at::Scalar& beta, std::int64_t most_batch) {
     const auto bytes = static_cast<std::int64_t>(c10::elementSize(sizes.dtype));
@@ -252,7 +252,7 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
     number_family(sizes.dtype, sizes.device); // throws for dtypes without kernels
     if (c.rows == 0 || c.columns == 0 || sizes.batch == 0)
         return;
-    // Each part of a long sum counts as a separate matrix of the batch.
+    // Each part of a long sum counts as a matrix of the batch toward the limit on workgroups.
     constexpr std::int64_t long_sum = 100'000, most_parts = 256;
     const std::int64_t most_batch =
         std::max<std::int64_t>(most_groups / std::max(most_parts, a.columns / long_sum + 1), 1);

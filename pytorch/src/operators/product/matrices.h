@@ -54,7 +54,7 @@ struct ProductSizes {
 
 /// Queues C = alpha * A * B + beta * D for each matrix of the batch; D may be C. D is not read if beta is 0.
 /// Sums run in the order of k; for a small product with a large k, k is split. The result is reproducible.
-/// Throws c10::NotImplementedError for dtypes without kernels and sizes above 2^31.
+/// Throws c10::NotImplementedError for dtypes without kernels, and for sizes or strides of 2^31 or more.
 void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                        const at::Scalar& beta = 0);

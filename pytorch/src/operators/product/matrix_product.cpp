@@ -63,7 +63,8 @@ struct AddedBatchedProduct : at::meta::structured_baddbmm {
     }
 };
 
-/// PyTorch's meta function writes `self` into `out` before the product reads its factors.
+/// PyTorch's meta function writes `self` into `out` before the product reads its factors, so factors that
+/// alias `out` are copied.
 Tensor& baddbmm_out(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                     const Scalar& alpha, Tensor& out) {
     static const auto structured =
@@ -114,7 +115,7 @@ Tensor dot_product(const Tensor& self, const Tensor& other) {
     return out.squeeze(0);
 }
 
-/// For real vectors; complex ones fall back without lazy conjugation.
+/// Handles real vectors; complex ones fall back to the CPU, with lazy conjugation resolved here.
 Tensor vdot_product(const Tensor& self, const Tensor& other) {
     if (self.is_conj())
         return other.is_conj() ? at::vdot(other.conj(), self.conj()) : at::dot(self.conj(), other);
@@ -150,7 +151,7 @@ Tensor& addbmm_in_place(Tensor& self, const Tensor& batch1, const Tensor& batch2
                         const Scalar& alpha) {
     const bool fits = batch1.dim() == 3 && batch2.dim() == 3 &&
                       self.sizes() == at::IntArrayRef{batch1.size(1), batch2.size(2)};
-    // A smaller tensor is broadcast and thereby grows, as on the CPU.
+    // A smaller tensor is broadcast, which resizes it, as on the CPU.
     return addbmm_into(fits ? self : self.clone(), batch1, batch2, beta, alpha, self);
 }
 
@@ -161,7 +162,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<AddedBatchedProduct>(m, "baddbmm", nullptr, "baddbmm_");
     m.impl("baddbmm.out", TORCH_FN(baddbmm_out));
     register_structured<AddedVectorProduct>(m, "addmv", "addmv.out", "addmv_");
-    // PyTorch's composite kernels for both, with CUDA's device check.
+    // PyTorch's composite kernels, registered here for the device check that CUDA has, too.
     register_operator(m, "addr", &at::native::math_addr);
     register_operator(m, "addr.out", &at::native::math_addr_out);
     register_operator(m, "dot", &dot_product);

@@ -24,7 +24,8 @@ void log(rekindle::LogLevel level, std::string_view text) {
     }
 }
 
-/// What the plans of one device need; never destroyed, because work may be queued until the process ends.
+/// The planner and the tuner of one device. Never destroyed, because operators may be called until the
+/// process ends.
 struct Plans {
     products::Planner planner;
     products::Tuner tuner;
@@ -34,7 +35,7 @@ struct Plans {
 };
 
 Plans& plans(DeviceIndex index) {
-    constexpr std::size_t most_devices = 64; // as many as PyTorch has
+    constexpr std::size_t most_devices = 64; // PyTorch's own limit
     static std::array<std::atomic<Plans*>, most_devices> all{};
     static std::mutex mutex;
     std::atomic<Plans*>& one = all.at(static_cast<std::size_t>(index));
@@ -50,7 +51,8 @@ bool is_finite(const at::Tensor& tensor) {
     return std::isfinite(tensor.abs().max().item<double>());
 }
 
-/// The candidates for runtime::fastest; empty if the default's results cannot be compared with others.
+/// The candidates for runtime::fastest; empty if the default's results are not finite, or if there is no
+/// memory to compare others with them.
 std::vector<runtime::Candidate> candidates_of(const TunedWork& work) {
     try {
         work.run(0);

@@ -21,7 +21,7 @@ void check_stds(const at::Tensor& stds) {
 void check_std(double std) {
     TORCH_CHECK(std >= 0.0, "normal expects std >= 0.0, but found std ", std);
 }
-/// The CPU draws complex numbers too.
+/// Leaves complex numbers to the CPU.
 void require_real(const at::Tensor& tensor) {
     TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(tensor.scalar_type()), "normal numbers of ",
                                 tensor.scalar_type());

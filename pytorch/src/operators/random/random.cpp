@@ -44,7 +44,7 @@ enum class Draw : std::uint32_t {
 #undef REKINDLE_DRAW
 };
 
-/// Distributes the elements among threads as PyTorch's CUDA device does on a GPU with 108 compute units.
+/// Distributes the elements among threads as PyTorch's CUDA kernels do on a GPU with 108 compute units.
 struct Grid {
     std::uint32_t groups, turns;
     std::uint32_t threads() const { return groups * 256; }
@@ -66,8 +66,8 @@ std::uint64_t real_bits(double value, bool float64) {
                    : std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
 
-/// The most non-contiguous elements per launch: a thread's iterations, times the steps to locate each
-/// element, must stay within most_iterations.
+/// The most non-contiguous elements per launch: a thread's loops, including those that locate each element,
+/// must stay within most_iterations.
 constexpr std::int64_t most_scattered = std::int64_t{1} << 30;
 
 bool is_scattered(const at::TensorIteratorBase& iterator, const OperandLayout& layout) {
@@ -181,7 +181,7 @@ void bernoulli_tensor(const at::TensorBase& self, const at::TensorBase& probabil
     draw_into(iterator, Draw::bernoulli_each, 0, 0, generator);
 }
 
-/// A dtype with the same number of bits that kernels support: integers have the same low bits in both.
+/// A dtype of the same size that kernels support: integers have the same bits in both.
 at::ScalarType signed_of(at::ScalarType type) {
     switch (type) {
     case at::kUInt16:
@@ -195,7 +195,7 @@ at::ScalarType signed_of(at::ScalarType type) {
     }
 }
 
-/// base + a number below `range`, or any 64 bits if `range` is 0.
+/// Draws base + a number below `range`, or 64 random bits if `range` is 0.
 void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::int64_t base,
                    const Generator& generator) {
     if (iterator.numel() == 0)
@@ -230,7 +230,8 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
             .long_numbers = long_numbers ? 1u : 0u});
 }
 
-/// float64 holds integers that no float32 kernel can store: they are drawn as int64 first.
+/// float64 can represent integers that a float32 kernel cannot store, so integers for float64 tensors are
+/// drawn as int64 and converted.
 void random_from_to(at::TensorIteratorBase& iterator, std::uint64_t range, std::int64_t base,
                     Generator generator) {
     if (iterator.dtype(0) != at::kDouble) {
@@ -246,7 +247,7 @@ void random_from_to(at::TensorIteratorBase& iterator, std::uint64_t range, std::
 void random_64_bits(at::TensorIteratorBase& iterator, Generator generator) {
     random_from_to(iterator, 0, 0, generator);
 }
-/// All integers from 0 up that the dtype represents without gaps.
+/// Draws from the integers 0, 1, 2 … up to the largest one below which the dtype has no gaps.
 void random_of_dtype(at::TensorIteratorBase& iterator, Generator generator) {
     const auto type = iterator.dtype(0);
     if (type == at::kUInt64) {
@@ -277,7 +278,7 @@ std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double proba
     TORCH_CHECK(!input.is_complex(), "\"dropout\" not implemented for '", input.scalar_type(), "'");
     TORCH_CHECK_NOT_IMPLEMENTED(known_real(input.scalar_type()), "dropout of ", input.scalar_type());
     require_float64(input.scalar_type(), input.device());
-    // The output keeps the order of the dimensions in memory.
+    // The output keeps the order of the input's dimensions in memory.
     const at::Tensor output = at::empty_like(input),
                      mask = at::empty_like(input, input.options().dtype(at::kBool));
     const at::Tensor dense =

@@ -21,7 +21,7 @@ using Parameters = kernels::VariatesParameters;
 
 enum class Variate : std::uint32_t { poisson, binomial, gamma };
 
-/// The most numbers that a thread draws: 500 proposals of at most four numbers of two words.
+/// The most random words that a thread draws: 500 proposals of up to four numbers of two words each.
 constexpr std::uint64_t words_per_thread = 4096;
 
 /// second: has the dtype and sizes of `first`, or is undefined.
@@ -61,7 +61,7 @@ at::Tensor poisson(const at::Tensor& self, Generator generator) {
     return drawn(Variate::poisson, self, {}, generator);
 }
 
-/// As on the CPU.
+/// Only float32 and float64, as on the CPU.
 void require_wide(const at::Tensor& self, const char* what) {
     TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() == at::kFloat || self.scalar_type() == at::kDouble, what,
                                 " of ", self.scalar_type());

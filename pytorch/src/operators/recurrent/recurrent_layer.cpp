@@ -23,7 +23,7 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// [time, batch, n] as [time * batch, n].
+/// Reshapes [time, batch, n] to [time * batch, n].
 Tensor lines_of(const Tensor& tensor) {
     return tensor.reshape({tensor.size(0) * tensor.size(1), tensor.size(2)});
 }
@@ -36,8 +36,8 @@ std::vector<Tensor> of_all_directions(const RecurrentTensors& tensors, std::size
     return result;
 }
 
-/// Walk::carry from the hidden and cell states of all directions, or from their gradients; undefined ones are
-/// zero.
+/// Makes Walk::carry from the hidden and cell states of all directions, or from their gradients. Undefined
+/// ones are zero.
 Tensor make_carry(const RecurrentSizes& sizes, const Tensor& hidden, const Tensor& cell_state) {
     const Tensor carry = at::empty({sizes.directions, 2, sizes.batch, sizes.hidden},
                                    at::TensorOptions(sizes.device).dtype(carry_type(sizes.dtype)));
@@ -57,7 +57,7 @@ Tensor from_carry(const Tensor& carry, std::int64_t which, at::ScalarType dtype)
     return carry.select(1, which).to(dtype, /*non_blocking=*/false, /*copy=*/true).contiguous();
 }
 
-/// The input half of the gates, for all steps.
+/// The input half of the gates (the product with weight_ih), for all steps.
 Tensor input_gates(const RecurrentSizes& sizes, const RecurrentTensors& tensors) {
     const Tensor lines = lines_of(tensors.input());
     const Tensor gates =
@@ -98,8 +98,8 @@ Forward compute(const RecurrentSizes& sizes, const RecurrentTensors& tensors, bo
     return forward;
 }
 
-/// The gradient of weight_hh in direction d: the sum over all steps of gradients times the hidden state
-/// before the step. `gates`: [time, batch, gates * hidden].
+/// The gradient of weight_hh in direction d: the sum over all steps of the gates' gradients times the hidden
+/// state before the step. gates: those gradients, [time, batch, gates * hidden].
 Tensor recurrent_weight_gradient(const RecurrentSizes& sizes, const Tensor& gates, const Tensor& output,
                                  const Tensor& initial, std::int64_t d) {
     const std::int64_t others = sizes.length - 1, first = d == 0 ? 0 : others;
@@ -108,7 +108,7 @@ Tensor recurrent_weight_gradient(const RecurrentSizes& sizes, const Tensor& gate
     return at::addmm(of_initial, lines_of(gates.narrow(0, d == 0 ? 1 : 0, others)).t(), lines_of(before));
 }
 
-/// Computes the gradients of the tensors that `needs` selects from those of the results, which may be
+/// Computes the gradients of the tensors that `needs` selects. gradients: those of the results; some may be
 /// undefined.
 template <class Needs>
 variable_list differentiate(const RecurrentSizes& sizes, const RecurrentTensors& tensors, const Walk& kept,
@@ -160,13 +160,13 @@ variable_list differentiate(const RecurrentSizes& sizes, const RecurrentTensors&
     return result;
 }
 
-/// The same by PyTorch's own composition of the layer, which supports higher derivatives and vmap.
+/// Does the same with PyTorch's own composition of the layer, which supports higher derivatives and vmap.
 variable_list differentiate_composition(RecurrentCell cell, bool has_biases, const variable_list& saved,
                                         const variable_list& gradients) {
     const bool create_graph = at::GradMode::is_enabled();
     const at::AutoGradMode recording(true);
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastPrivateUse1);
-    // Gradients with respect to these aliases exclude what the tensors contribute to each other.
+    // With aliases, a tensor's gradient excludes what it contributes through another of these tensors.
     variable_list aliases, sources;
     for (const Tensor& tensor : saved) {
         aliases.push_back(tensor.requires_grad() ? tensor.view_as(tensor) : tensor);
@@ -201,7 +201,7 @@ variable_list differentiate_composition(RecurrentCell cell, bool has_biases, con
     return result;
 }
 
-/// The arguments after the list of tensors: the cell, and whether it has biases.
+/// The arguments after the list of tensors are the cell and whether it has biases.
 class RecurrentLayer : public torch::autograd::Function<RecurrentLayer> {
   public:
     static variable_list forward(AutogradContext* context, at::TensorList list, std::int64_t cell,
@@ -236,7 +236,7 @@ class RecurrentLayer : public torch::autograd::Function<RecurrentLayer> {
             result = differentiate_composition(cell, has_biases, saved, gradients);
         else
             result = differentiate(recurrent_sizes(cell, tensors), tensors, kept, gradients, needs);
-        result.resize(saved.size() + 2); // none for the other arguments
+        result.resize(saved.size() + 2); // the other arguments have no gradients
         return result;
     }
 };

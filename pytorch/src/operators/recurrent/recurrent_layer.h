@@ -9,7 +9,7 @@
 
 namespace rvk {
 
-/// The tensors of a layer in the order of a list: the input [time, batch, features]; the hidden states and,
+/// The tensors of a layer as a list, in this order: the input [time, batch, features]; the hidden states and,
 /// for LSTM, the cell states [directions, batch, hidden]; for each direction weight_ih, weight_hh and, if
 /// there are biases, bias_ih and bias_hh.
 class RecurrentTensors {
@@ -38,9 +38,9 @@ class RecurrentTensors {
     at::TensorList tensors_;
 };
 
-/// The layer's outputs [time, batch, directions * hidden], last hidden states and, for LSTM, last cell states
-/// [directions, batch, hidden]. The tensors have one dtype and are on one device, and should_walk() is true
-/// for their sizes. `records`: the results have gradients, also of higher order.
+/// Returns the layer's outputs [time, batch, directions * hidden], last hidden states and, for LSTM, last
+/// cell states [directions, batch, hidden]. Requires that the tensors have one dtype and one device, and that
+/// should_walk() is true for their sizes. records: the results are differentiable, also more than once.
 std::vector<at::Tensor> recurrent_layer(RecurrentCell cell, bool has_biases, at::TensorList tensors,
                                         bool records);
 /// Whether the tensors are ordinary tensors on this device and nothing transforms or observes operator calls
@@ -49,7 +49,7 @@ std::vector<at::Tensor> recurrent_layer(RecurrentCell cell, bool has_biases, at:
 bool are_plain(at::TensorList tensors);
 RecurrentSizes recurrent_sizes(RecurrentCell cell, const RecurrentTensors& tensors);
 
-/// A stack of layers computed by PyTorch's own composition of operators: the same results.
+/// A stack of layers. compose() computes it with PyTorch's own composition of operators.
 struct RecurrentStack {
     RecurrentCell cell;
     at::Tensor input;

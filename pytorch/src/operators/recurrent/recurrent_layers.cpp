@@ -1,7 +1,7 @@
-/// nn.LSTM, nn.GRU and nn.RNN. If it is faster, one launch computes the recurrence of each layer
-/// (recurrent_layer.h). Otherwise (long hidden states, large batches, projections) PyTorch's composition
-/// computes a product and a cell for each time step; so it does for packed sequences, whose operators are not
-/// registered here.
+/// nn.LSTM, nn.GRU and nn.RNN. Where it is faster, a launch computes many time steps of a layer
+/// (recurrent_layer.h). Otherwise (large hidden sizes, large batches, projections), PyTorch's composition
+/// computes a product and a cell for each time step. It also processes packed sequences, whose operators are
+/// not registered here.
 
 #include "recurrent_layer.h"
 
@@ -27,7 +27,7 @@ std::int64_t directions_of(const RecurrentStack& stack) {
     return stack.bidirectional ? 2 : 1;
 }
 
-/// The tensors of one layer, as RecurrentTensors has them.
+/// The tensors of one layer, in the order of RecurrentTensors.
 std::vector<Tensor> layer_tensors(const RecurrentStack& stack, const Tensor& input, std::int64_t layer) {
     const std::int64_t directions = directions_of(stack);
     std::vector<Tensor> tensors{input};
@@ -39,7 +39,8 @@ std::vector<Tensor> layer_tensors(const RecurrentStack& stack, const Tensor& inp
     return tensors;
 }
 
-/// PyTorch handles everything else, such as a missing weight: it computes the layer or reports the mistake.
+/// PyTorch's composition handles everything else, such as a missing weight: it computes the layer or reports
+/// the error.
 bool has_expected_sizes(const RecurrentStack& stack) {
     const std::int64_t directions = directions_of(stack), each = stack.has_biases ? 4 : 2;
     if (stack.input.dim() != 3 || stack.layers < 1 ||
@@ -86,7 +87,8 @@ bool can_run_layers(const RecurrentStack& stack) {
                                      .directions = directions_of(stack)});
 }
 
-/// The outputs, the last hidden states and, for LSTM, the last cell states. `records`: they have gradients.
+/// Returns the outputs, the last hidden states and, for LSTM, the last cell states. records: they are
+/// differentiable.
 std::vector<Tensor> run(const RecurrentStack& stack, bool records) {
     if (!can_run_layers(stack))
         return compose(stack);
@@ -164,7 +166,7 @@ void register_layers(torch::Library& m) {
     m.impl("rnn_relu.input", &without_cell_state<RecurrentCell::relu, records>);
 }
 
-// Tensors of inference mode have no autograd keys.
+// For inference mode, whose tensors have no autograd keys.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_layers<false>(m);
 }

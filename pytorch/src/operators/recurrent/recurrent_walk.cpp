@@ -19,7 +19,7 @@ namespace {
 
 using at::Tensor;
 
-// kernels/recurrent/recurrent_layer.slang
+// As in kernels/recurrent/recurrent_layer.slang.
 constexpr std::int64_t threads = 512, most_items = 2, block_depth = 8, shared_bytes = 32'768;
 
 std::int64_t round_up(std::int64_t number, std::int64_t multiple) {
@@ -30,11 +30,11 @@ std::int64_t sum_bytes(const RecurrentSizes& sizes) {
     return sizes.dtype == at::kDouble ? 8 : 4;
 }
 
-/// How workgroups and threads share one walk.
+/// How the work of a layer is divided among workgroups and threads.
 struct Plan {
-    std::int64_t rows;           ///< of the batch, for a workgroup
-    std::int64_t items;          ///< hidden units of a thread
-    std::int64_t depth, columns; ///< of the weight
+    std::int64_t rows;           ///< of the batch, per workgroup
+    std::int64_t items;          ///< hidden units per thread
+    std::int64_t depth, columns; ///< of the padded weight
     std::int64_t parts;          ///< threads that share a column
     std::int64_t groups;
 
@@ -42,14 +42,15 @@ struct Plan {
     std::int64_t bytes_per_step(const RecurrentSizes& sizes) const {
         return groups * depth * columns * sum_bytes(sizes);
     }
-    /// Iterations of all loops in one time step, with two more for each loop, because drivers count its end
+    /// Iterations of all loops in one time step, with a margin for the tests that end loops, which count,
     /// too.
     std::int64_t iterations_per_step() const {
         const std::int64_t passes = kernels::ceil_div(columns / 4, threads);
         const std::int64_t of_pass = kernels::ceil_div(depth / block_depth, parts) + 2;
         return 3 + passes * (of_pass + 1) + items * (parts + 2);
     }
-    /// Steps per launch, few enough for the driver's watchdog on slow devices, which read about 50 GB/s.
+    /// Steps per launch, few enough for most_iterations and for the driver's watchdog on slow devices, which
+    /// read about 50 GB/s.
     std::int64_t steps(const RecurrentSizes& sizes) const {
         constexpr std::int64_t most_bytes = std::int64_t{1} << 32;
         return std::max<std::int64_t>(
@@ -57,7 +58,7 @@ struct Plan {
     }
 };
 
-/// The plan for this number of rows, if it fits into a workgroup.
+/// The plan for this number of rows, if a workgroup's threads and shared memory suffice for it.
 std::optional<Plan> plan_for(const RecurrentSizes& sizes, bool forward, std::int64_t rows) {
     const std::int64_t gates = gate_count(sizes.cell) * sizes.hidden;
     Plan plan{};
@@ -75,7 +76,7 @@ std::optional<Plan> plan_for(const RecurrentSizes& sizes, bool forward, std::int
 }
 
 /// Each workgroup reads the whole weight in each step, so more rows per workgroup reduce the total traffic.
-/// But a compute unit's bandwidth is limited too, so a step takes at least as long as one workgroup's reads.
+/// However, a compute unit's bandwidth is limited, so a step takes at least as long as one workgroup's reads.
 /// Half of the compute units saturate the cache: workgroups take more rows only while there are more
 /// workgroups than that.
 std::optional<Plan> make_plan(const RecurrentSizes& sizes, bool forward) {
@@ -165,8 +166,8 @@ std::int64_t gate_count(RecurrentCell cell) {
     return cell == RecurrentCell::lstm ? 4 : cell == RecurrentCell::gru ? 3 : 1;
 }
 
-/// On a large GPU, one workgroup reads the weight from the cache at some 100 GB/s, and all of them together
-/// at some 5 TB/s, so these limits mean 40 and 50 µs per step. With separate operators, whose launches wait
+/// On a large GPU, one workgroup reads the weight from the cache at about 100 GB/s, and all of them together
+/// at about 5 TB/s, so these limits mean 40 and 50 µs per step. With separate operators, whose launches wait
 /// for each other, a step of hidden size 256 takes about 150 µs forward and backward. That time grows with
 /// the sizes only once the products are large enough to run at full speed.
 bool should_walk(const RecurrentSizes& sizes) {

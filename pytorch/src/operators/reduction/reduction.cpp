@@ -137,7 +137,7 @@ at::Tensor count_nonzero(const at::Tensor& self, at::IntArrayRef dims) {
     return result;
 }
 
-/// Scales slices along `dim` with a norm above `largest` down to it.
+/// Scales slices along `dim` whose norm exceeds `largest` down to it.
 struct Renorm : at::meta::structured_renorm {
     void impl(const at::Tensor& self, const at::Scalar& p, std::int64_t dim, const at::Scalar& largest,
               const at::Tensor& out) {

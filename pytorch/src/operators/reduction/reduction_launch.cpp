@@ -66,7 +66,8 @@ void check_order(const ReductionRequest& request, const Dimensions& reduced) {
     TORCH_INTERNAL_ASSERT(!indexed || reduced.size() <= 1);
 }
 
-/// For more dimensions than the kernel supports: copies the input so that each side is one contiguous run.
+/// For more dimensions than the kernel supports: copies the input so that the reduced dimensions merge into
+/// one, and the kept ones as far as the output's strides allow.
 ReductionRequest compacted(const ReductionRequest& request, Dimensions kept, const Dimensions& reduced) {
     std::ranges::stable_sort(kept, std::greater(), &ReductionDimension::output_stride);
     std::vector<std::int64_t> sizes, strides;
@@ -181,7 +182,7 @@ std::uint64_t compute_bits(double value, bool wide) {
 
 ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent) {
     // Enough workgroups for the largest GPU, at least 16 elements per thread, and no more iterations than a
-    // CPU driver runs: one iteration handles at most four elements.
+    // CPU driver runs (one iteration handles at most four elements).
     constexpr std::int64_t wanted_groups = 1024, worthwhile = 16, most = 2 * most_iterations;
     ReductionSchedule schedule;
     schedule.columns_fastest = !elements_adjacent;
@@ -238,7 +239,7 @@ std::uint32_t keep_lines(ReductionSchedule& schedule, std::int64_t lines, std::i
         const std::int64_t lanes = power_of_two(kernels::ceil_div(size, 4 * quads), threads);
         const std::int64_t columns = threads / lanes;
         const bool fills_gpu = kernels::ceil_div(lines, columns) >= enough_groups;
-        // With few lanes, reads of memory have gaps; with few workgroups, most of a GPU is idle.
+        // With few lanes per line, memory reads have gaps; with few workgroups, most of a GPU is idle.
         const bool worthwhile = lanes == threads || (lanes >= fewest_lanes && fills_gpu);
         if (lanes * 4 * quads < size || (quads > 1 && !worthwhile))
             continue;

@@ -1,5 +1,5 @@
 #pragma once
-/// The launch of reductions: kernels/reduction.
+/// Launches the reductions of kernels/reduction.
 
 #include "../../dispatch/launch.h"
 
@@ -51,15 +51,15 @@ struct ReductionRequest {
 
 /// Queues the reduction. Without reduced elements, the results are those of an empty reduction (0, 1, NaN,
 /// …). Throws c10::NotImplementedError for complex dtypes, float64 if the device does not support it, and
-/// more than 2^31 elements per result.
+/// 2^31 or more results, or elements per result.
 void reduce(ReductionRequest request);
 
 /// The request for an iterator from PyTorch's make_reduction: an output stride of 0 marks a reduced
 /// dimension.
 ReductionRequest reduction_of(at::TensorIteratorBase& iterator, Reduction operation, double argument = 0);
 
-/// The request that reduces dimension `dim` (all with -1) of `input`; the results have its shape with or
-/// without the reduced dimension, and `second`, when defined, the strides of `output`.
+/// The request that reduces dimension `dim` of `input` (-1: all); the results have its shape with or without
+/// the reduced dimension, and `second`, when defined, the strides of `output`.
 ReductionRequest reduction_of(const at::Tensor& output, const at::Tensor& second, const at::Tensor& input,
                               std::int64_t dim, Reduction operation, double argument = 0);
 
@@ -74,7 +74,8 @@ struct ReductionSchedule {
     Groups merge_groups; ///< of the second pass, if there are parts
 };
 
-/// elements_adjacent: the elements of a result are contiguous, rather than the results.
+/// elements_adjacent: in memory, elements of the same result are adjacent, rather than elements of
+/// neighboring results.
 ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent);
 
 /// For lines with a result for every element (kernels/reduction/parts.slang): one pass with one part, or
@@ -83,8 +84,8 @@ ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool ele
                                  std::int64_t longest);
 
 /// Changes a schedule of adjacent elements so that the lanes of a line keep it in registers
-/// (kernels/normalization/kept_row.slang). Returns the number of quads per lane; 0, and changes nothing, if
-/// lines are too long, are divided into parts, or are not a multiple of four elements.
+/// (kernels/normalization/kept_row.slang). Returns the number of quads (four elements) per lane. Returns 0
+/// and changes nothing if lines are too long, are divided into parts, or are not a multiple of four elements.
 std::uint32_t keep_lines(ReductionSchedule& schedule, std::int64_t lines, std::int64_t size);
 
 /// Scratch memory for the states between the two passes; undefined with one part.
@@ -108,7 +109,7 @@ void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernel
                       std::span<const Access> inputs, std::span<const Access> results,
                       PassConstants constants, c10::Device device);
 /// The same with a family's struct of constants for the first pass, such as kernels::ReductionConstants; the
-/// second pass uses them with its own columns, which are the fastest, and without `split` and `vectors`.
+/// second pass uses them with its own columns, `columns_fastest`, and without `split` and `vectors`.
 template <kernels::ConstantsStruct C>
 void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
                       std::span<const std::byte> parameters, const at::Tensor& scratch,

@@ -1,4 +1,4 @@
-/// var and std for PyTorch versions whose own functions reject devices that they do not know.
+/// var and std for PyTorch versions whose own functions reject this device.
 
 #include "../../compat.h"
 

@@ -17,7 +17,7 @@ namespace rvk {
 
 namespace {
 
-/// A number as the sum of two numbers of the kernel's type.
+/// A number as the sum of two numbers of the type that the kernel computes in.
 struct Pair {
     std::uint64_t high, low;
 };

@@ -1,4 +1,4 @@
-/// Padding that repeats the input. For padding with a constant, PyTorch composes a fill and a copy.
+/// Reflection and replication padding. For padding with a constant, PyTorch composes a fill and a copy.
 
 #include "../../compat.h"
 #include "../../dispatch/structured.h"
@@ -30,7 +30,7 @@ std::int64_t before(at::IntArrayRef padding, std::size_t from_last) {
 
 void pad(Kind kind, const at::Tensor& self, at::IntArrayRef padding, const at::Tensor& out) {
     TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool,
-                                "padding of bool"); // nor on the CPU and CUDA
+                                "padding of bool"); // as on the CPU and with CUDA
     std::vector<MovementRule> rules(static_cast<std::size_t>(self.dim()));
     for (std::size_t k = 0; k < padding.size() / 2; ++k) {
         const auto d = static_cast<std::size_t>(self.dim()) - 1 - k;

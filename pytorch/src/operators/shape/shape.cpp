@@ -39,7 +39,7 @@ struct Cat : at::meta::structured_cat {
         for (const at::Tensor& tensor : tensors) {
             at::assert_no_overlap(out, tensor);
             if (tensor.dim() == 1 && tensor.size(0) == 0 && out.dim() != 1)
-                continue; // PyTorch treats an empty vector as no tensor
+                continue; // PyTorch ignores empty vectors
             const std::int64_t size = tensor.size(along);
             if (tensor.numel() != 0)
                 copy(out.narrow(along, begin, size), tensor);
@@ -75,7 +75,7 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
         return roll(self.contiguous().view({self.numel()}), shifts, at::IntArrayRef{0}).view(self.sizes());
     TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
                 ", dims:", dims.size());
-    // Like the CPU, which concatenates two parts.
+    // The memory format is the CPU's, which concatenates two parts.
     at::Tensor out = at::empty(self.sizes(), self.options().memory_format(self.suggest_memory_format()));
     if (self.numel() == 0)
         return out;
@@ -134,10 +134,10 @@ void cross(const at::Tensor& result, const at::Tensor& a, const at::Tensor& b, c
     result.copy_(first.sub_(second));
 }
 
-// ---- shuffles: PyTorch's compositions of views and a copy -------------------------------------------------
+// --- shuffles: PyTorch's compositions of views and a copy
 
-/// The result in the input's memory format, as a new tensor: a composition with nothing to move returns a
-/// view of its input.
+/// The result as a new tensor in the input's memory format: a composition with nothing to move returns a view
+/// of its input.
 at::Tensor no_view_of(const at::Tensor& result, const at::Tensor& input) {
     const auto format = input.dim() == 4 ? input.suggest_memory_format() : at::MemoryFormat::Contiguous;
     const bool is_new = !result.is_alias_of(input) && result.suggest_memory_format() == format;

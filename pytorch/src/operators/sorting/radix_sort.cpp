@@ -17,13 +17,13 @@ namespace {
 using Parameters = kernels::RadixParameters;
 
 constexpr std::int64_t digits = 256, digit_bits = 8;
-constexpr std::int64_t block_size = 4096; // elements of a workgroup
+constexpr std::int64_t block_size = 4096; // elements per workgroup
 
 std::int64_t blocks_of(const Lines& lines) {
     return lines.lines * kernels::ceil_div(lines.size, block_size);
 }
 
-/// The elements of all lines after a pass, and their places in their lines.
+/// The elements of all lines after a pass, and their original positions in their lines.
 struct Moved {
     at::Tensor elements, places;
 
@@ -35,7 +35,7 @@ struct Moved {
     }
 };
 
-/// `from` without tensors: the input. `to` without tensors: the results.
+/// An empty `from` stands for the input, an empty `to` for the results.
 void sort_by_digit(Parameters p, const SortedLines& sorted, const Moved& from, const Moved& to) {
     const bool first = !from.elements.defined(), last = !to.elements.defined();
     const at::Tensor& source = first ? sorted.input : from.elements;

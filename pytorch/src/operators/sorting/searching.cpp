@@ -47,9 +47,10 @@ at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, boo
     at::native::searchsorted_pre_check(boundaries, self, out, out_int32, right, side, order);
     at::native::resize_output(out, self.sizes());
     const auto type = at::result_type(boundaries, self);
-    TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(type) && type != at::kBool, // nor on the CPU
+    TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(type) && type != at::kBool, // as on the CPU
                                 "searching ", type);
-    // Warns of copies, as the CPU and CUDA do; tensors that need no copy stay undefined.
+    // Warns about copies, as the CPU and CUDA do. For operands that need no copy, the new tensors stay
+    // undefined.
     at::Tensor values, edges, places;
     at::native::searchsorted_maybe_trim_input_tensors(values, edges, places, self, boundaries, order);
     const auto either = [](const at::Tensor& copy, const at::Tensor& given) {

@@ -18,16 +18,18 @@ namespace {
 using Parameters = kernels::SelectParameters;
 using Constants = Parameters::Constants;
 
-constexpr std::int64_t most_entries = 2048; // that a workgroup sorts
+constexpr std::int64_t most_entries = 2048; // elements that a workgroup can sort
 constexpr std::int64_t digits = 2048, digit_bits = 11;
 constexpr std::int64_t state_words = 10;
 constexpr std::int64_t step = 1024; // elements that a workgroup reads in one iteration
-/// One workgroup per line if there are enough of them to fill a GPU, or if a line takes less time than the
-/// launches that several workgroups need.
+/// A line gets a single workgroup if there are enough lines to fill a GPU, or if the line is so short that
+/// the additional launches for several workgroups would take longer.
 constexpr std::int64_t many_lines = 512, short_line = 16'384;
-/// Such a workgroup reads its line at most 11 times: for 9 digits, to count the numbers, and to collect.
+/// Such a workgroup reads its line at most 11 times: once per digit (up to 9), to count the elements that are
+/// not NaN, and to collect the results.
 constexpr std::int64_t longest_whole_line = most_iterations / 16 * step;
-/// Workgroups that share lines: about this many in all, with at least this many elements each.
+/// For lines that workgroups share: about this many workgroups in total, with at least this many elements
+/// each.
 constexpr std::int64_t target_parts = 2048, shortest_part = 8192;
 constexpr std::int64_t longest_part = std::int64_t(1) << 25;
 static_assert(longest_part / step <= most_iterations);

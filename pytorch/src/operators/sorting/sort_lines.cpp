@@ -1,4 +1,4 @@
-/// Chooses how lines are sorted; the launches of kernels/sorting/sorting.slang.
+/// Chooses how to sort lines, and launches the kernels of kernels/sorting/sorting.slang.
 
 #include "../indexing/grouping.h"
 #include "sorting.h"
@@ -78,7 +78,7 @@ void merge_runs(Parameters p, const SortedLines& sorted, Runs from, Runs to) {
 }
 
 /// Whether sorting by digits moves fewer bytes than merging. A launch counts as the bytes that a GPU could
-/// move in that time. For each element of E bytes:
+/// move in that time. For each element:
 /// * merging stores a key and an index in 12 bytes; each pass reads and writes these, and its search in the
 ///   other run reads about as much again;
 /// * sorting by digits has a pass for each byte of the key, with five launches: it reads elements to count

@@ -83,7 +83,8 @@ PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool
     const bool scalar = self.dim() == 0;
     const at::Tensor input = scalar ? self.reshape({1}) : self.contiguous();
     dim = at::maybe_wrap_dim(dim, input.dim());
-    TORCH_CHECK_NOT_IMPLEMENTED(input.scalar_type() != at::kBool, "kthvalue of bool"); // nor on the CPU
+    TORCH_CHECK_NOT_IMPLEMENTED(input.scalar_type() != at::kBool,
+                                "kthvalue of bool"); // as on the CPU
     TORCH_CHECK_INDEX(input.size(dim) != 0, "kthvalue(): Expected reduction dim ", dim,
                       " to have non-zero size.");
     TORCH_CHECK(k >= 1 && k <= input.size(dim), "kthvalue(): selected number k out of range for dimension ",
@@ -116,8 +117,8 @@ void medians_of_short_lines(const SortedLines& lines, bool ignores_nan) {
            {.input_type = dtype_code(input.scalar_type()), .ignores_nan = ignores_nan ? 1u : 0u});
 }
 
-/// Lower medians along the last dimension of a contiguous tensor, into contiguous tensors with one element
-/// per line.
+/// Writes the lower medians along the last dimension of a contiguous tensor to contiguous tensors with one
+/// element per line.
 void medians(const at::Tensor& input, bool ignores_nan, const at::Tensor& values, const at::Tensor& indices) {
     const SortedLines lines{
         .input = input, .lines = Lines(input, -1), .kept = 1, .values = values, .indices = indices};
@@ -130,7 +131,8 @@ void medians(const at::Tensor& input, bool ignores_nan, const at::Tensor& values
 template <bool ignores_nan>
 at::Tensor median_of_all(const at::Tensor& self) {
     TORCH_CHECK_NOT_IMPLEMENTED(self.numel() > 0, "the median of no elements");
-    TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool, "the median of bool"); // nor on the CPU
+    TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool,
+                                "the median of bool"); // as on the CPU
     const at::Tensor value = at::empty({}, self.options());
     medians(self.reshape({-1}).contiguous(), ignores_nan, value, {});
     return value;
@@ -141,7 +143,8 @@ PairOut median_along(const at::Tensor& self, std::int64_t dim, bool keepdim, at:
                      at::Tensor& indices) {
     check_outputs(self, values, indices);
     TORCH_CHECK_NOT_IMPLEMENTED(self.numel() > 0, "the median of no elements");
-    TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool, "the median of bool"); // nor on the CPU
+    TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool,
+                                "the median of bool"); // as on the CPU
     const bool scalar = self.dim() == 0;
     const at::Tensor whole = scalar ? self.reshape({1}) : self;
     dim = at::maybe_wrap_dim(dim, whole.dim());
@@ -154,7 +157,7 @@ PairOut median_along(const at::Tensor& self, std::int64_t dim, bool keepdim, at:
     return {values, indices};
 }
 
-/// PyTorch's own function rejects devices that it does not know.
+/// PyTorch's own function rejects this device.
 PairOut mode_out(const at::Tensor& self, std::int64_t dim, bool keepdim, at::Tensor& values,
                  at::Tensor& indices) {
     check_outputs(self, values, indices);
@@ -163,7 +166,7 @@ PairOut mode_out(const at::Tensor& self, std::int64_t dim, bool keepdim, at::Ten
     return {values, indices};
 }
 
-/// Sorts random keys.
+/// The order that sorts random keys.
 at::Tensor& random_permutation(std::int64_t n, std::optional<at::Generator> generator, at::Tensor& result) {
     TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
     const auto dtype = result.scalar_type();

@@ -24,7 +24,7 @@ struct SortedLines {
     [[nodiscard]] std::int64_t last() const { return first + kept - 1; }
 };
 
-/// The parameters that the kernels for such positions have in common.
+/// The parameters that the sorting and selection kernels have in common.
 template <class P>
 P line_parameters(const SortedLines& sorted) {
     P p{};
@@ -44,21 +44,21 @@ P line_parameters(const SortedLines& sorted) {
 void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std::int64_t first,
                 std::int64_t kept, const at::Tensor& values, const at::Tensor& indices);
 
-/// Whether select_lines can store these positions.
+/// Whether select_lines can find these positions.
 bool can_select(const SortedLines& sorted);
-/// The same without sorting the lines (kernels/sorting/select.slang), for lines longer than longest_run.
-/// Scratch memory: none if each line has its own workgroup (many or short lines); otherwise, for each line, 8
-/// KiB and 12 bytes for each of bit_ceil(4 * kept) entries, between 6 and 24 KiB.
+/// Does the same without sorting whole lines (kernels/sorting/select.slang), for lines longer than
+/// longest_run. Scratch memory: none if each line has its own workgroup (many or short lines); otherwise, for
+/// each line, 8 KiB plus 6 to 24 KiB (12 bytes for each of bit_ceil(4 * kept) entries).
 void select_lines(const SortedLines& sorted);
 /// The lower median of each line; first and kept are ignored. If a line has NaNs, its first NaN is the
 /// result, unless NaN is ignored.
 void select_medians(const SortedLines& sorted, bool ignores_nan);
 
-/// Whether radix_sort can number its counts: up to about 2^35 elements.
+/// Whether radix_sort's counts can be indexed in 31 bits: up to about 2^35 elements.
 bool can_radix_sort(const SortedLines& sorted);
-/// Sorts lines by their digits (kernels/sorting/radix.slang). Scratch memory: twice an element and 4 bytes
-/// for each element (once for 2-byte dtypes, none for 1-byte dtypes), and 2 KiB for each block of 4096
-/// elements of a line.
+/// Sorts lines by their digits (kernels/sorting/radix.slang). Scratch memory: for each element, two copies
+/// with a position of 4 bytes each (one for 2-byte dtypes, none for 1-byte dtypes), and 2 KiB for each block
+/// of 4096 elements of a line.
 void radix_sort(const SortedLines& sorted);
 
 } // namespace rvk

@@ -1,4 +1,4 @@
-/// Unfolded windows, and their sums back into the input: im2col, col2im, and the gradient of unfold.
+/// im2col, col2im, and the gradient of unfold: copies windows out of the input, and sums them back into it.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../../dispatch/structured.h"
@@ -53,7 +53,7 @@ at::Tensor& im2col_out(const at::Tensor& self, Ints kernel, Ints dilation, Ints 
                 "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size ",
                 "and other non-zero dimensions for input, but got: ", self.sizes());
     TORCH_CHECK_NOT_IMPLEMENTED(!at::isIntegralType(self.scalar_type(), false), "unfold of ",
-                                self.scalar_type()); // nor on the CPU and CUDA
+                                self.scalar_type()); // as on the CPU and with CUDA
     const at::Tensor images = self.dim() == 4 ? self : self.unsqueeze(0);
     const Windows w = geometry(images.sizes().slice(2), kernel, dilation, padding, stride);
     const std::int64_t rows = images.size(1) * w.size[0] * w.size[1], count = w.windows[0] * w.windows[1];
@@ -104,7 +104,7 @@ at::Tensor col2im(const at::Tensor& self, Ints output_size, Ints kernel, Ints di
     return col2im_out(self, output_size, kernel, dilation, padding, stride, out);
 }
 
-/// grad: broadcast to the sizes of unfold's result, whose last dimension is the window.
+/// grad: expandable to the sizes of unfold's result, whose last dimension is the window.
 at::Tensor unfold_backward(const at::Tensor& grad, Ints input_sizes, std::int64_t dim, std::int64_t size,
                            std::int64_t step) {
     const at::Tensor result = at::empty(input_sizes, grad.options());

@@ -1,5 +1,6 @@
-/// Images sampled at the points of a grid, and the gradients of both (kernels/windows/sampler.slang). The
-/// image's gradient is a list of contributions that are added in the order of the points.
+/// Samples images at the points of a grid, and computes the gradients of both
+/// (kernels/windows/sampler.slang). For the image's gradient, a kernel lists each point's contributions,
+/// which are then added in the order of the points.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../../dispatch/limits.h"
@@ -34,7 +35,7 @@ std::int64_t taps_of_axis(const Sampling& sampling) {
     return taps.at(static_cast<std::size_t>(sampling.interpolation));
 }
 
-/// The number of channels for which a thread's loops over channels and taps are short enough.
+/// The most channels for which a thread's loops over channels and taps stay within most_iterations.
 std::int64_t most_channels(const Sampling& sampling, std::int64_t axes) {
     std::int64_t iterations = 0;
     for (std::int64_t axis = 0; axis < axes; ++axis)
@@ -42,10 +43,10 @@ std::int64_t most_channels(const Sampling& sampling, std::int64_t axes) {
     return most_iterations / (2 + iterations);
 }
 
-/// One launch of the family: the operands' strides, and one item for each point of the grid.
+/// One launch of a kernel of the family: the operands' strides, and one item per point of the grid.
 class Sampler {
   public:
-    /// image: may be undefined if its elements are not read; then only `image_sizes` matter.
+    /// Kernels need the image's sizes even if they do not read its elements.
     Sampler(const Sampling& sampling, at::IntArrayRef image_sizes, const at::Tensor& grid)
         : sampling_(sampling), axes_(grid.dim() - 2), grid_(grid) {
         words_.fill(0);
@@ -104,7 +105,7 @@ class Sampler {
     }
 
   private:
-    /// Strides of batch, channel (or coordinate, which is the grid's last dimension), x, y, z.
+    /// Stores the strides of batch, channel (or coordinate, which is the grid's last dimension), x, y, z.
     void put(std::size_t first, const at::Tensor& tensor, bool channels_last) {
         words_[first] = tensor.stride(0);
         words_[first + 1] = tensor.stride(channels_last ? -1 : 1);

@@ -103,7 +103,7 @@ at::MemoryFormat format_of(const at::Tensor& self) {
                ? at::MemoryFormat::ChannelsLast3d
                : at::MemoryFormat::Contiguous;
 }
-/// The sizes of a result, and the input's memory format if it has five dimensions.
+/// Resizes a result, and gives it the input's memory format if it has five dimensions.
 void resize_like_input(at::Tensor& out, Ints sizes, const at::Tensor& self) {
     if (at::native::resize_output(out, sizes) && sizes.size() == 5)
         out.unsafeGetTensorImpl()->empty_tensor_restride(format_of(self));
@@ -196,7 +196,7 @@ at::Tensor& unpool_out(const at::Tensor& self, const at::Tensor& indices, Ints o
     const at::Tensor flat = at::zeros({images, places}, self.options());
     if (self.numel() != 0)
         flat.scatter_(1, indices.contiguous().view({images, -1}), self.contiguous().view({images, -1}));
-    // Only the operator for images keeps channels_last.
+    // Only max_unpool2d keeps channels_last.
     if (at::native::resize_output(out, sizes) && self.dim() == 4 && axes == 2)
         out.unsafeGetTensorImpl()->empty_tensor_restride(self.suggest_memory_format());
     if (out.numel() != 0)

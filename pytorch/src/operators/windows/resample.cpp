@@ -118,7 +118,7 @@ struct Along {
     const AxisTable* table;
 };
 
-/// result = the sums of source along up to three dimensions (x, y and z), in one launch.
+/// Writes the sums of `source` along up to three dimensions (x, y and z) to `result`, in one launch.
 void launch_sums(const at::Tensor& result, const at::Tensor& source, std::span<const Along> along) {
     std::array<std::int64_t, 43> words{};
     std::vector<std::int64_t> order(static_cast<std::size_t>(result.dim()));
@@ -164,7 +164,7 @@ void launch_sums(const at::Tensor& result, const at::Tensor& source, std::span<c
            groups, p, accesses, constants);
 }
 
-constexpr std::int64_t longest_sum = 16'384; ///< per thread
+constexpr std::int64_t longest_sum = 16'384; ///< terms per thread
 
 /// Iterations of the loops over z, y and x.
 double iterations_of(std::span<const Along> along) {
@@ -207,7 +207,7 @@ void resample(const at::Tensor& result, const at::Tensor& source, const std::vec
         launch_sums(result, source, along);
         return;
     }
-    // Long sums: one axis at a time.
+    // Long sums are computed one axis at a time.
     at::Tensor values = dtype == at::kDouble ? source : source.to(at::kFloat);
     for (const Along& axis : along)
         values = sums_along(values, axis);

@@ -13,7 +13,7 @@ namespace rvk {
 /// Which source positions along an axis contribute to each result position, and with what weights.
 class AxisTable {
   public:
-    /// The identity.
+    /// Result position i takes source position i.
     static AxisTable identity(std::int64_t size);
     /// Result position i takes source position of(i) with weight 1.
     static AxisTable of_places(std::int64_t result_size, const std::function<std::int64_t(std::int64_t)>& of);

@@ -97,7 +97,7 @@ T smooth_filter(T x, bool cubic) {
     return x < 2 ? at::native::cubic_convolution2<T>(x, a) : T(0);
 }
 
-/// Antialiased: the filter grows with the step if the image shrinks.
+/// Antialiased: if the image shrinks, the filter widens with the scale.
 template <class T>
 AxisTable smooth_table(const Axis& axis, bool cubic) {
     const T scale =

@@ -113,11 +113,11 @@ Windows::Axes longest_walk(WindowKernel kernel, const Windows& w) {
     return counts;
 }
 
-/// Splits the loops over three axes into launches that are short enough, in the order of the loops:
-/// run(first, end).
+/// Calls run(first, end) for ranges of the loops over three axes that are short enough for one launch, in the
+/// order of the loops.
 template <class F>
 void for_each_step(const Windows::Axes& counts, F&& run) {
-    constexpr std::int64_t most = most_iterations / 3; // for the innermost loop; each loop counts
+    constexpr std::int64_t most = most_iterations / 3; // three nested loops share the limit
     const auto share = [](std::int64_t count, std::int64_t of) {
         return std::clamp<std::int64_t>(of, 1, count);
     };
@@ -136,7 +136,7 @@ bool is_one_step(const Windows::Axes& counts) {
     return steps == 1;
 }
 
-/// Launches accumulate in the result, in float32 if it has 16 bits.
+/// Several launches accumulate in the result; for 16-bit dtypes, this needs float32.
 bool sums_in_float32(WindowKernel kernel, at::ScalarType dtype) {
     return kernel != WindowKernel::maximum && (dtype == at::kHalf || dtype == at::kBFloat16);
 }

@@ -17,10 +17,11 @@ struct Windows {
     Axes inside{1, 1, 1};  ///< size of the input that windows move over
     Axes windows{1, 1, 1}; ///< number of windows
     Axes size{1, 1, 1}, step{1, 1, 1}, padding{0, 0, 0}, dilation{1, 1, 1};
-    bool adaptive = false; ///< windows divide the input evenly; the last four fields are ignored
+    bool adaptive = false; ///< windows divide the input evenly; size, step, padding and dilation are ignored
 };
 
-/// From PyTorch's lists (the last dimension last); a single number applies to all axes.
+/// From PyTorch's lists, which have the last dimension last. A single number applies to all axes; axes that
+/// the tensor lacks get `missing`.
 Windows::Axes axes_of(at::IntArrayRef numbers, std::size_t axes, std::int64_t missing);
 
 /// The role of a tensor's dimension in the kernels.
