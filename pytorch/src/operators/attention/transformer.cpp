@@ -27,9 +27,8 @@ using OptionalTensor = std::optional<Tensor>;
 Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
     // Layers pass masks of 0 and -infinity. As in PyTorch's own operator, a nonzero entry means ignored.
     const Tensor hidden = mask.to(at::kBool);
-    TORCH_CHECK(
-        type,
-        "a mask needs a type: 0 for [queries, keys], 1 for [batch, keys], 2 for the size of the scores");
+    TORCH_CHECK(type, "a mask needs a type: 0 for [queries, keys], 1 for [batch, keys], 2 for [batch, heads, "
+                      "queries, keys]");
     switch (*type) {
     case 0:
         return hidden.unsqueeze(0).unsqueeze(0);

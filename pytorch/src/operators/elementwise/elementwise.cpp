@@ -213,7 +213,7 @@ Call call_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Oper
             call.operands[k + 1] = i;
             continue;
         }
-        TORCH_CHECK_NOT_IMPLEMENTED(!parameters[k], "a scalar where the operation keeps a parameter");
+        TORCH_CHECK_NOT_IMPLEMENTED(!parameters[k], "a CPU scalar in the place of a parameter");
         call.scalars[k] = scalar_bits(iterator.dtype(i), iterator.data_ptr(i), arithmetic, common);
         TORCH_CHECK(arithmetic != Arithmetic::integer || k != 1 || call.scalars[k] != 0 ||
                         !divides(operation),

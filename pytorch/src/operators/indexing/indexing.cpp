@@ -175,7 +175,8 @@ at::Tensor& index_select_out(const at::Tensor& self, std::int64_t dim, const at:
         sizes[static_cast<std::size_t>(dim)] = index.numel();
     at::native::resize_output(out, sizes);
     if (out.numel() != 0) {
-        TORCH_CHECK_INDEX(self.numel() != 0, "index_select(): an index into a dimension without elements");
+        TORCH_CHECK_INDEX(self.numel() != 0,
+                          "index_select(): cannot select from a dimension without elements");
         IndexOperation::along(self, dim, index, out).gather(self, out);
     }
     return out;

@@ -24,7 +24,7 @@ struct Lines {
         }
         lines = size == 0 ? 0 : tensor.numel() / size;
         constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-        TORCH_CHECK_NOT_IMPLEMENTED(lines <= most && size <= most, "2^31 lines or elements of a line");
+        TORCH_CHECK_NOT_IMPLEMENTED(lines <= most && size <= most, "2^31 lines or elements per line");
     }
 };
 

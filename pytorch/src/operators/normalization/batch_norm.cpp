@@ -30,7 +30,7 @@ struct Layout {
     bool last = false;                                   ///< channels vary fastest
 
     explicit Layout(const at::Tensor& self) {
-        TORCH_CHECK(self.dim() >= 2, "batch norm of a tensor of ", self.dim(), " dimensions");
+        TORCH_CHECK(self.dim() >= 2, "batch norm needs at least 2 dimensions, but got ", self.dim());
         channels = self.size(1);
         for (std::int64_t d = 2; d < self.dim(); ++d)
             places *= self.size(d);

@@ -32,7 +32,7 @@ struct Likelihood {
           reduction(reduction_), ignored(ignored_), wide(self.scalar_type() == at::kDouble) {
         TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()) &&
                                         (!weight.defined() || weight.scalar_type() == self.scalar_type()),
-                                    "likelihood of ", self.scalar_type());
+                                    "nll_loss of ", self.scalar_type());
         require_float64(self.scalar_type(), self.device());
         classes = self.size(self.dim() == 1 ? 0 : 1);
         if (self.dim() > 1)
@@ -40,7 +40,7 @@ struct Likelihood {
         for (std::int64_t d = 2; d < self.dim(); ++d)
             places *= self.size(d);
         TORCH_CHECK_NOT_IMPLEMENTED(samples * places <= std::numeric_limits<std::int32_t>::max(),
-                                    "likelihood of 2^31 samples");
+                                    "nll_loss of 2^31 targets");
     }
 
     Parameters parameters() const {

@@ -104,7 +104,8 @@ void adam(const Step& common, bool decoupled, TensorList self, TensorList gradie
     const TensorList kept = amsgrad ? largest : TensorList();
     TORCH_CHECK_NOT_IMPLEMENTED(
         fit_one_launch({self, gradients, means, squares, kept}),
-        "parameters, gradients and states that differ or are not float32, float16 or bfloat16");
+        "parameters, gradients and states of different shapes, strides, dtypes or devices, "
+        "or of a dtype other than float32, float16 and bfloat16");
     for (const at::Tensor& count : steps)
         TORCH_CHECK_NOT_IMPLEMENTED(count.scalar_type() == at::kFloat && count.device() == self[0].device(),
                                     "steps that are not float32 tensors on the device");
@@ -157,7 +158,8 @@ void sgd(Step step, TensorList self, TensorList gradients, TensorList velocities
         return;
     TORCH_CHECK_NOT_IMPLEMENTED(
         fit_one_launch({self, gradients, velocities}),
-        "parameters, gradients and states that differ or are not float32, float16 or bfloat16");
+        "parameters, gradients and states of different shapes, strides, dtypes or devices, "
+        "or of a dtype other than float32, float16 and bfloat16");
     Parameters& p = step.parameters;
     p.weight_decay = static_cast<float>(weight_decay);
     p.beta2 = static_cast<float>(momentum);

@@ -72,8 +72,8 @@ void check_sizes(const Tensor& input_gates, const Tensor& hidden_gates, const Te
                  std::int64_t gates) {
     TORCH_CHECK(input_gates.dim() == 2 && input_gates.sizes() == hidden_gates.sizes() && state.dim() == 2 &&
                     input_gates.size(0) == state.size(0) && input_gates.size(1) == gates * state.size(1),
-                "a recurrent cell with gates of sizes ", input_gates.sizes(), " and ", hidden_gates.sizes(),
-                " and a state of ", state.sizes());
+                "recurrent cell: the gates' sizes ", input_gates.sizes(), " and ", hidden_gates.sizes(),
+                " do not match the state's sizes ", state.sizes());
 }
 
 std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates,

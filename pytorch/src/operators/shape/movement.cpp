@@ -30,7 +30,7 @@ void move_elements(const at::Tensor& result, const at::Tensor& source, const std
                    Triangle triangle, std::int64_t diagonal) {
     if (result.numel() == 0)
         return;
-    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000, "moving of 2^32 elements");
+    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000, "moving 2^32 elements");
     const auto bytes = static_cast<std::int64_t>(result.element_size());
     std::vector<std::int64_t> order(static_cast<std::size_t>(result.dim()));
     std::iota(order.rbegin(), order.rend(), 0); // the last dimension first

@@ -172,7 +172,7 @@ void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOpe
                                 dtype);
     require_float64(dtype, out.device());
     TORCH_CHECK_NOT_IMPLEMENTED(out.numel() < 0xff000000, "windows of 2^32 elements");
-    TORCH_CHECK_NOT_IMPLEMENTED(is_narrow(windows), "windows over 2^31 places");
+    TORCH_CHECK_NOT_IMPLEMENTED(is_narrow(windows), "windows over 2^31 positions");
     const Windows::Axes counts = longest_walk(kernel, windows);
     const bool in_steps = !is_one_step(counts);
     if (in_steps && sums_in_float32(kernel, dtype)) {
