@@ -14,10 +14,11 @@ namespace rekindle::kernels::generator {
 struct Case {
     std::string kernel, name;
     std::vector<std::pair<std::string, std::uint32_t>> constants;
-    Features needs; ///< beyond the kernel's, for shared memory; checked_family() sets it
+    Features needs; ///< for its shared memory, beyond the kernel's needs; set by checked_family()
 };
 
-/// The scope in which an audit file is read: a family compiled for one dtype. The views outlive it.
+/// The scope in which an audit file is read: a family compiled for one dtype. What the views refer to must
+/// outlive it.
 struct AuditScope {
     std::string_view family;                     ///< without the suffix of its dtype
     std::string_view dtype;                      ///< the meaning of the value `own`
@@ -26,15 +27,14 @@ struct AuditScope {
     std::span<const ReflectedConstant> constants;
 };
 
-/// Reads lines "kernel, kernel … | case | constant=value constant=value …": a case of each of the kernels.
-/// A value is a number, or a name if the constant has an enumeration (values.h); `own` is the dtype
-/// that the family computes in.
-/// '#' begins a comment line, empty lines are skipped. Throws Refused with the line's number for a malformed
-/// line, an unknown kernel, constant or name, and a case that appears twice.
+/// Reads lines "kernel, kernel … | case | constant=value constant=value …": one case for each of the kernels.
+/// A value is a number, or a name if the constant has an enumeration (values.h); `own` is the dtype that the
+/// family computes in. '#' begins a comment line, empty lines are skipped. Throws Refused with the line's
+/// number for a malformed line, an unknown kernel, constant or name, and a case that appears twice.
 std::vector<Case> parse_audit(std::string_view text, const AuditScope& scope);
 
-/// The same from a file. A family without constants needs no file: each of its kernels then has one case
-/// without values. Throws Refused when a family has constants and one of its kernels has no case.
+/// Reads an audit file. A family without constants needs none: each of its kernels then has one case without
+/// values. Throws Refused when a family has constants and one of its kernels has no case.
 std::vector<Case> read_audit(const std::filesystem::path& file, const AuditScope& scope);
 
 } // namespace rekindle::kernels::generator

@@ -19,7 +19,7 @@ struct Family {
     Words module;     ///< stripped
     Reflection reflection;
     std::map<std::uint32_t, std::uint32_t> initial_values; ///< of the constants that the code uses, by id
-    std::vector<TableEntry> entries;                       ///< in the table's order, with all that they need
+    std::vector<TableEntry> entries; ///< in the table's order, with all features that they need
     std::vector<Case> cases;
 };
 

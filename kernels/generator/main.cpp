@@ -2,8 +2,8 @@
 ///        rekindle_kernel_generator index TABLE COMPILED AUDIT OUTPUT SLANG_VERSION
 ///
 /// TABLE is kernels/kernels.json. `entries` writes FOLDER/<module>.slang, the files that slangc compiles.
-/// `index` reads what slangc made of them: COMPILED holds <module>.spv and <module>.json, AUDIT the
-/// <family>.txt of families with specialization constants. It writes into OUTPUT
+/// `index` reads slangc's output: COMPILED holds <module>.spv and <module>.json, AUDIT the <family>.txt of
+/// families with specialization constants. It writes into OUTPUT
 /// include/rekindle/kernels/{families/<module>,launchers}.h, table.cpp, modules.S and the stripped
 /// <module>.spv. Exit status 1: the table or a family was rejected; standard error gives the reason.
 

@@ -14,7 +14,8 @@ constexpr std::size_t header_words = module_header_words;
 
 constexpr std::uint32_t storage_class_physical = 5349;
 
-/// A capability and the features a device must have for it; no feature: every accepted device has it.
+/// A capability and the features that a device must have for it; none if every supported device has the
+/// capability.
 struct Capability {
     std::uint32_t number;
     Features needs;

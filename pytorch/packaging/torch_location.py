@@ -50,7 +50,7 @@ def first_on(search_path):
 
 
 def _search_path_of(interpreter):
-    """sys.path of a program that this interpreter runs. -E: pip's build isolation sets PYTHONPATH."""
+    """sys.path of a program that this interpreter runs. -E ignores PYTHONPATH, which pip's build isolation sets."""
     result = subprocess.run(
         [interpreter, "-E", "-c", "import sys; print('\\n'.join(sys.path[1:]))"], capture_output=True, text=True, check=False
     )

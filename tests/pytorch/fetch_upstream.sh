@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: tests/pytorch/fetch_upstream.sh FOLDER
 #
-# Puts PyTorch's own tests, which upstream.py runs, into FOLDER, from Debian's source package of PyTorch (trixie).
+# Extracts PyTorch's own tests, which upstream.py runs, from Debian's source package of PyTorch (trixie) into FOLDER.
 # Fetches about 37 MB (10 of them the package list), which apt checks against Debian's signatures; nothing is installed.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 source "$REPOSITORY/scripts/lib/debian.sh"

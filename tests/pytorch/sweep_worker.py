@@ -1,4 +1,4 @@
-"""A child process of worker_pool.py: operators of op_db, one after the other, compared on a device.
+"""A child process of worker_pool.py: compares operators of op_db on a device, one after the other.
 
     sweep_worker.py compare|dtypes|mixed DEVICE SAMPLES
 

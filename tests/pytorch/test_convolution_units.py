@@ -43,7 +43,7 @@ def integers(sizes, generator):
 
 class Float16(NativeTestCase):
     dtype = torch.float16
-    share = 16  # a CPU driver, where a case takes seconds, runs one of this many; a GPU runs all
+    share = 16  # a CPU driver, where a case takes seconds, runs one case in this many; a GPU runs all
 
     def chosen(self, *case):
         return not is_cpu_driver() or in_sample(f"{self.dtype} {case}", self.share)

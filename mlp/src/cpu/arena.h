@@ -13,7 +13,8 @@ namespace rekindle::mlp::cpu {
 class Arena {
   public:
     Arena() = default;
-    /// `skew` cache lines of offset keep arenas that are traversed together out of the same cache sets.
+    /// An offset of `skew` cache lines keeps arenas that are traversed together from using the same cache
+    /// sets.
     explicit Arena(std::size_t floats, std::size_t skew = 0) : size_(floats), skew_(skew * 16) {
         const std::size_t bytes = (floats + skew_ + 16) / 16 * 16 * sizeof(float) + 64;
         // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)

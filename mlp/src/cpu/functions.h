@@ -71,7 +71,7 @@ REKINDLE_INLINE Float16 log1p(Float16 x) {
     return t + t;
 }
 
-/// The activation's value and its derivative.
+/// Returns the activation's value and sets its derivative.
 template <Function F>
 REKINDLE_INLINE Float16 activate(Float16 z, Float16& derivative) {
     const Float16 one = broadcast(1.0f);
@@ -104,8 +104,8 @@ REKINDLE_INLINE const float* producer_of(const Consumer& c, const float* workspa
     return workspace + (Mode == GradientEpilogue::relu ? c.input_value : c.producer_derivative);
 }
 
-/// Turns the gradient after the producer's activation into the one before it. producer: its values at the
-/// same index; not read for GradientEpilogue::plain.
+/// Takes a gradient back through the producer's activation. producer: the values from producer_of at the same
+/// index; not read for GradientEpilogue::plain.
 template <GradientEpilogue Mode>
 REKINDLE_INLINE Float16 before_activation(Float16 gradient, const float* producer) {
     if constexpr (Mode == GradientEpilogue::relu)
@@ -116,7 +116,7 @@ REKINDLE_INLINE Float16 before_activation(Float16 gradient, const float* produce
         return gradient;
 }
 
-/// Nearest bf16, ties to even; NaN stays NaN.
+/// Rounds to the nearest bf16, ties to even; NaN stays NaN.
 REKINDLE_INLINE Float16 round_to_bf16(Float16 a) {
     UInt16 r = bits_of(a);
     REKINDLE_UNROLL

@@ -1,4 +1,4 @@
-/// torch.profiler: passes to Kineto what ran on the device, with the PyTorch operator that it belongs to.
+/// torch.profiler: reports to Kineto what ran on the device, and for which PyTorch operator.
 
 #include "../compat.h"
 #include "devices.h"

@@ -6,9 +6,9 @@
 
 namespace rvk {
 
-/// Copies elements between any strides and converts their dtype. Both tensors are on one device and have the
-/// same shape (`from` is already expanded); neither is a conjugate or negative view. Asynchronous on the
-/// current stream.
+/// Copies elements with any strides, and converts the dtype. Both tensors are on one device and have the same
+/// shape (`from` is already expanded); neither is a conjugate or negative view. Asynchronous on the current
+/// stream.
 using CopyOnDevice = void (*)(const at::Tensor& to, const at::Tensor& from);
 
 /// Registers the copy that all transfers use. Called once, while static objects are created; transfers before

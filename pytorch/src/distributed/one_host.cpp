@@ -20,12 +20,12 @@ using kernels::ceil_div;
 /// Every rank reduces tensors of at most this many bytes as a whole; three or more ranks divide the reduction
 /// of larger tensors.
 constexpr std::int64_t small_tensor = 64 << 10;
-/// Tensors of at most this many bytes travel in one piece: a round costs as much time as the copy of such a
+/// Tensors of at most this many bytes are sent in one piece, because a round takes as long as copying such a
 /// piece.
 constexpr std::int64_t smallest_piece = 2 << 20;
-/// Larger tensors travel in at least this many pieces, so that copies in both directions overlap.
+/// Larger tensors are sent in at least this many pieces, so that copies in both directions overlap.
 constexpr std::int64_t fewest_pieces = 4;
-/// Piece sizes are multiples of this many bytes, so that no element and no cache line lies in two pieces.
+/// Piece sizes are multiples of this many bytes, so that no element and no cache line straddles two pieces.
 constexpr std::int64_t piece_alignment = 64 << 10;
 /// The host often queues the next call before the device has reached the current one. The thread looks for
 /// the next call this many times, with pauses of this length.
@@ -128,7 +128,7 @@ void OneHost::begin_following(const Wait& own, DeviceIndex device, bool reads) {
         if (const auto next = following_(attempt == 0 ? std::chrono::microseconds(0) : pause)) {
             const bool may_begin = next->call && next->call->device == device;
             const auto tensor = may_begin ? first_post(*next->call) : std::nullopt;
-            // The reads of this round may use the same queue as that write, and would then wait for `ready`
+            // This round's reads may use the same queue as the write below, and would then wait for `ready`,
             // too.
             if (!tensor || (reads ? !next->ready.done() : !next->ready.submit()))
                 return;

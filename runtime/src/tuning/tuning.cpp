@@ -15,7 +15,7 @@ constexpr double needed_gain = 0.97; // a candidate must take less than this sha
 constexpr int rounds = 3;
 constexpr int most_calls = 1000;
 
-/// Whether the candidate runs and its result is right; nothing if the device cannot run it.
+/// Runs the candidate. Returns whether its result is right; nothing if the device cannot run it.
 std::optional<bool> checked(const Candidate& candidate) {
     try {
         candidate.queue();
@@ -43,7 +43,7 @@ Choice fastest(std::span<const Candidate> candidates,
         for (const std::size_t i : right)
             choice.seconds[i] = std::min(choice.seconds[i], seconds(candidates[i]));
     const auto best = std::ranges::min_element(choice.seconds);
-    // An infinite default time (a wrong default) loses to anything finite.
+    // If the default's result is wrong, its time is infinite, and any right candidate beats it.
     if (*best < needed_gain * choice.seconds[0])
         choice.index = static_cast<std::size_t>(best - choice.seconds.begin());
     return choice;

@@ -9,7 +9,7 @@ import torch.distributed as dist
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 DTYPES = (*FLOATS, *INTEGERS, torch.bool, torch.complex64)
-#: One element, an odd number, and more than one piece (2 MiB) for dtypes of at least 16 bits.
+#: One element, an odd number of them, and more than fit in one piece (2 MiB) for dtypes of at least 16 bits.
 SIZES = (1, 1021, 1_400_003)
 _TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 1e-3, torch.bfloat16: 8e-3, torch.complex64: 1e-6}
 
@@ -267,7 +267,7 @@ def send_and_receive_large(report):
 
 
 def dependent(report):
-    """Operations of two groups, sends and receives, each of which needs the result of the one before, queued without waiting."""
+    """Queues, without waiting, operations of two groups, sends and receives, each of which needs the previous one's result."""
     size, rank = dist.get_world_size(), dist.get_rank()
     other = dist.new_group(list(range(size)))
     one, two = (torch.full((12 << 20,), float(rank), device=_device()) for _ in range(2))
@@ -322,7 +322,7 @@ def asynchronous(report):
 
 
 def _host_runs_ahead(report):
-    """Rank 0 queues a collective, its wait and work behind it before the other ranks take part."""
+    """Rank 0 queues a collective, its wait, and work that needs its result before the other ranks take part."""
     store, rank = dist.distributed_c10d._get_default_store(), dist.get_rank()
     tensor = torch.full((1000,), float(rank + 1), device=_device())
     if rank != 0:
@@ -347,7 +347,7 @@ def _freed_input(report):
 
 
 def _keep_busy():
-    """Queues work, so that the host queues what follows before the device reaches it."""
+    """Gives the device work, so that the host can queue what follows before the device gets to it."""
     square = torch.randn(512, 512, device=_device())
     for _ in range(8):
         square = torch.softmax(square @ square, 1)
@@ -426,7 +426,7 @@ def in_pieces(report):
 
 
 def sum_of_one():
-    """Returns the error message of a sum."""
+    """Returns the error message of an all_reduce."""
     tensor = torch.ones(3, device=_device())
     try:
         dist.all_reduce(tensor)

@@ -10,7 +10,7 @@ import time
 import traceback
 
 SECONDS = 900  # after which a hang fails the test; long, because the machine may be busy
-_AFTER_A_FAILURE = 60  # seconds that the other ranks have to end
+_AFTER_A_FAILURE = 60  # seconds until the other ranks are killed
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
