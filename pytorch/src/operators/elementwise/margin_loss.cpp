@@ -1,6 +1,6 @@
-/// Margin losses. multi_margin_loss is composed of elementwise operators. multilabel_margin_loss runs on the
-/// CPU, which supports float32 and float64; 16-bit numbers are converted to float32, which CUDA's kernels
-/// compute in as well.
+/// Margin losses. multi_margin_loss is composed of the device's other operators. multilabel_margin_loss runs
+/// on the CPU, which supports float32 and float64; 16-bit numbers are converted to float32, which CUDA's
+/// kernels compute in as well.
 
 #include "../../dispatch/structured.h"
 

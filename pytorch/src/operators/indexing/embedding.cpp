@@ -1,4 +1,4 @@
-/// Gradients of embeddings, and repeat_interleave.
+/// Gradients of embeddings, embedding_renorm_, and repeat_interleave.
 
 #include "../../dispatch/structured.h"
 #include "../lib/value_checks.h"

@@ -232,8 +232,8 @@ struct Work {
                     std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
     }
 
-    /// Whether each tile's columns (weight gradient) or each slice of k (other operations, if reordering the
-    /// weight for this pays off) belong to a single kernel tap.
+    /// Whether all columns of a tile (weight gradient) or all k of a slice (other operations, if reordering
+    /// the weight for this pays off) belong to a single kernel tap.
     bool one_tap(std::int64_t tile_columns) const {
         if (operation == Operation::weight_gradient)
             return g.pointwise() || channels % tile_columns == 0;

@@ -1,5 +1,5 @@
-/// mm, bmm, addmm, baddbmm, addmv, addbmm, dot, vdot. (mv, linear, matmul, einsum, outer and addr are built
-/// on these.)
+/// mm, bmm, addmm, baddbmm, addmv, addbmm, addr, dot, vdot. (mv, linear, matmul and einsum are built on
+/// these.)
 
 #include "../../dispatch/same_dtype.h"
 #include "../../dispatch/structured.h"

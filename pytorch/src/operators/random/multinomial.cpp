@@ -1,4 +1,4 @@
-/// multinomial. PyTorch itself draws without replacement, by sorting; with replacement, a uniform random
+/// multinomial. Without replacement, PyTorch itself draws with topk. With replacement, a uniform random
 /// number selects a category from the cumulative probabilities.
 
 #include "../../dispatch/structured.h"

@@ -1,4 +1,4 @@
-/// arange, linspace, range, eye.
+/// arange, linspace, eye.
 
 #include "../../dispatch/structured.h"
 #include "../lib/layout.h"

@@ -75,7 +75,7 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
         return roll(self.contiguous().view({self.numel()}), shifts, at::IntArrayRef{0}).view(self.sizes());
     TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
                 ", dims:", dims.size());
-    // The memory format is the CPU's, which concatenates two parts.
+    // The memory format that the CPU's result has, because the CPU concatenates two parts.
     at::Tensor out = at::empty(self.sizes(), self.options().memory_format(self.suggest_memory_format()));
     if (self.numel() == 0)
         return out;

@@ -230,7 +230,7 @@ at::Tensor max_unpool3d(const at::Tensor& self, const at::Tensor& indices, Ints 
 
 // --- average pooling
 
-/// For every axis (the last one last); the divisor, if given, replaces the number of elements.
+/// The tables of all axes, last axis last. The divisor, if given, replaces the number of elements.
 std::vector<AxisTable> average_tables(const Windows& w, std::size_t axes, bool count_padding,
                                       std::optional<std::int64_t> divisor) {
     std::vector<AxisTable> tables;
