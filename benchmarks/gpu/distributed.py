@@ -120,6 +120,8 @@ def ways_to_train(make, device):
         ALONE: trained(),
         "DistributedDataParallel": trained({}),
         "with buckets of 4 MiB": trained({"bucket_cap_mb": 4}),
+        "with gradient_as_bucket_view": trained({"gradient_as_bucket_view": True}),
+        "with both": trained({"bucket_cap_mb": 4, "gradient_as_bucket_view": True}),
         "no exchange of gradients": trained({}, nothing),
         "no exchange of gradients or buffers": trained({"broadcast_buffers": False}, nothing),
     }

@@ -30,8 +30,7 @@ def network(dropout):
     for name, width in (("input_layer", 32), ("hidden_layer", 16)):
         layers += [{"kind": "linear", "name": name, "inputs": inputs, "outputs": width},
                    {"kind": "activation", "activation": "relu", "inputs": width}]
-        if dropout > 0:
-            layers.append({"kind": "dropout", "dropout_rate": dropout, "inputs": width})
+        layers.append({"kind": "dropout", "dropout_rate": dropout, "inputs": width})
         inputs = width
     layers.append({"kind": "linear", "name": "output_layer", "inputs": inputs, "outputs": 1})
     return {"version": 1, "inputs": 54, "initialization": "pytorch_default", "layers": layers}

@@ -115,14 +115,12 @@ TEST(GpuPlan, NetworksWithOtherDropoutRatesHaveTheSamePipelines) {
     };
     const GpuPlan one = with_rate(0.25), other = with_rate(0.5);
     EXPECT_EQ(constants(one), constants(other));
-    const auto rates = [](const GpuPlan& plan) {
-        std::set<std::uint32_t> thresholds;
-        for (const StageDropout& dropout : plan.dropouts)
-            thresholds.insert(dropout.threshold);
-        return thresholds;
+    const auto thresholds = [](const GpuPlan& plan, double rate) {
+        const StageDropouts dropouts = plan.stage_dropouts(std::vector{rate});
+        return std::set<std::uint32_t>(dropouts.thresholds.begin(), dropouts.thresholds.end());
     };
-    EXPECT_EQ(rates(one), (std::set<std::uint32_t>{0, 1u << 30}));
-    EXPECT_EQ(rates(other), (std::set<std::uint32_t>{0, 1u << 31}));
+    EXPECT_EQ(thresholds(one, 0.25), (std::set<std::uint32_t>{0, 1u << 30}));
+    EXPECT_EQ(thresholds(one, 0.5), (std::set<std::uint32_t>{0, 1u << 31}));
 }
 
 TEST(GpuPlan, PrefersRowsOverWeightsInSharedMemory) {

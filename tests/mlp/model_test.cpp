@@ -56,6 +56,7 @@ TEST(Model, TrainingJsonRoundTripsAndKeepsDefaults) {
     spec.schedule = {.kind = ScheduleSpec::Kind::cosine, .warmup_steps = 3, .total_steps = 1234567890123};
     spec.seed = 0xFFFFFFFFFFFFFFFFu;
     spec.bf16_storage = true;
+    spec.dropout_rates = {0, 0.25};
     spec.threads = 3;
     EXPECT_EQ(nlohmann::json::parse(nlohmann::json(spec).dump()).get<TrainingSpec>(), spec);
     EXPECT_EQ(nlohmann::json::object().get<TrainingSpec>(), TrainingSpec{});

@@ -37,6 +37,8 @@ std::vector<TrainingSpec> different_members() {
         spec.schedule.total_steps = 40;
         spec.schedule.plateau_patience = 0;
         spec.schedule.warmup_steps = m;
+        if (m > 0) // the first has the model's rate
+            spec.dropout_rates = {m == 4 ? 0 : 0.2 * static_cast<double>(m)};
     }
     return members;
 }
@@ -116,7 +118,8 @@ TEST(CpuPopulation, EachMemberMatchesAnEngine) {
     const Orders orders(table.order.size());
     const auto samples = population->prepare(table.samples());
     for (std::size_t m = 0; m < members.size(); ++m) {
-        Engine engine(model, members[m]);
+        TrainingSpec spec = members[m];
+        Engine engine(model.with_dropout_rates(std::exchange(spec.dropout_rates, {})), spec);
         engine.initialize();
         engine.train(table.samples(), orders.all[m], population_batch_size);
         engine.finish_accumulation();
@@ -210,7 +213,9 @@ TEST(CpuPopulation, ARestoredStateContinuesBitIdentically) {
     other->train(*other->prepare(table.samples()), orders.spans, 7);
     for (std::size_t m = 0; m < whole->size(); ++m)
         EXPECT_EQ(whole->save(m).bytes, other->save(m).bytes) << m;
-    const auto reversed = cpu_population(model, different_members(), 2);
+    std::vector<TrainingSpec> members = different_members();
+    std::ranges::reverse(members);
+    const auto reversed = cpu_population(model, members, 2);
     EXPECT_NO_THROW(reversed->restore(0, whole->save(4)));
     EXPECT_EQ(flat(reversed->parameters(0)), flat(whole->parameters(4)));
 }
@@ -318,6 +323,8 @@ TEST(Population, RefusesMismatchedMembersByName) {
     EXPECT_EQ(refused([](TrainingSpec& s) { s.ema_decay = 0; }), "members[3].ema_decay");
     EXPECT_EQ(refused([](TrainingSpec& s) { s.bf16_storage = true; }), "members[3].bf16_storage");
     EXPECT_EQ(refused([](TrainingSpec& s) { s.optimizer.beta1 = 1; }), "members[3].optimizer.beta1");
+    EXPECT_EQ(refused([](TrainingSpec& s) { s.dropout_rates = {0.1, 0.2}; }), "members[3].dropout_rates");
+    EXPECT_EQ(refused([](TrainingSpec& s) { s.dropout_rates = {1}; }), "members[3].dropout_rates");
     EXPECT_EQ(refused([](TrainingSpec& s) { s.seed = 1; }), "accepted");
     EXPECT_THROW(cpu_population(model, {}, 1), Error);
     EXPECT_THROW(cpu_population(model, {spec_of(LossSpec::Kind::gaussian_nll)}, 1), Error);

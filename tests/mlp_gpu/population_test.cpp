@@ -50,6 +50,8 @@ std::vector<TrainingSpec> different_members() {
         spec.schedule.kind = m == 3 ? ScheduleSpec::Kind::cosine : ScheduleSpec::Kind::plateau;
         spec.schedule.total_steps = 20;
         spec.schedule.warmup_steps = m;
+        if (m > 0) // the first has the model's rate
+            spec.dropout_rates = {m == 4 ? 0 : 0.2 * static_cast<double>(m)};
         members.push_back(spec);
     }
     return members;

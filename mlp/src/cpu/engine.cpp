@@ -14,8 +14,8 @@ using namespace cpu;
 
 static_assert(static_cast<std::uint32_t>(RandomPurpose::dropout) == 3, "masks.h repeats the value");
 
-Engine::Impl::Impl(ModelDescription m, TrainingSpec spec, InstructionSet instructions)
-    : model(std::move(m)), training(spec), plan(model, training), network(plan.network()),
+Engine::Impl::Impl(const ModelDescription& m, TrainingSpec spec, InstructionSet instructions)
+    : model(m.with_dropout_rates(spec.dropout_rates)), training(std::move(spec)), plan(model, training), network(plan.network()),
       kernels(cpu::kernels(instructions)) {
     const std::size_t floats = plan.parameter_floats();
     parameters = Arena(floats, 0);
@@ -65,7 +65,7 @@ void Engine::Impl::restore(const EngineState& state) {
 }
 
 Engine::Engine(ModelDescription model, TrainingSpec training, InstructionSet instructions)
-    : impl_(std::make_unique<Impl>(std::move(model), training, instructions)) {}
+    : impl_(std::make_unique<Impl>(std::move(model), std::move(training), instructions)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;

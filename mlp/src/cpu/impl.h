@@ -15,7 +15,7 @@
 namespace rekindle::mlp {
 
 struct Engine::Impl {
-    Impl(ModelDescription model, TrainingSpec training, InstructionSet instructions);
+    Impl(const ModelDescription& model, TrainingSpec training, InstructionSet instructions);
 
     ModelDescription model;
     TrainingSpec training;

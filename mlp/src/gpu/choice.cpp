@@ -5,7 +5,9 @@
 
 #include <rekindle/foundation/error.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace rekindle::mlp {
 
@@ -22,6 +24,17 @@ TrainingSpec shared_training(std::span<const TrainingSpec> members) {
         if (spec.optimizer.momentum != 0)
             shared.optimizer.momentum = spec.optimizer.momentum;
     return shared;
+}
+
+ModelDescription shared_model(const ModelDescription& model, std::span<const TrainingSpec> members) {
+    const std::vector<double> own = model.dropout_rates();
+    std::vector<double> highest(own.size(), 0);
+    for (const TrainingSpec& spec : members) {
+        const std::vector<double>& rates = spec.dropout_rates.empty() ? own : spec.dropout_rates;
+        for (std::size_t i = 0; i < own.size(); ++i)
+            highest[i] = std::max(highest[i], rates[i]);
+    }
+    return model.with_dropout_rates(highest);
 }
 
 namespace {
@@ -54,10 +67,11 @@ GpuShape chosen_shape(GpuShape requested, const runtime::DeviceInfo& device, std
 
 std::string gpu_refusal(const runtime::Device& device, const ModelDescription& model,
                         std::span<const TrainingSpec> members) {
-    population::check_members(members);
+    population::check_members(members, model);
     const cpu::Plan fits(model, members.front()); // throws if model and loss do not match
     const GpuShape shape = gpu::chosen_shape(GpuShape::automatic, device.info(), members.size());
-    return gpu::plan_population(model, gpu::shared_training(members), 1, gpu::limits_of(device), shape)
+    return gpu::plan_population(gpu::shared_model(model, members), gpu::shared_training(members), 1,
+                                gpu::limits_of(device), shape)
         .refusal;
 }
 

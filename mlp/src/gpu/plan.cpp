@@ -132,7 +132,7 @@ class Planner {
     }
     std::uint32_t scalar_count() const { return rows_ + std::max(threads_, 2 * rows_ * lanes_); }
     std::uint32_t shared_bytes() const {
-        constexpr std::uint32_t dropouts = sizeof(StageDropout) * most_stages;
+        constexpr std::uint32_t dropouts = (sizeof(std::uint32_t) + sizeof(float)) * most_stages;
         return 16 * arena_quads_ + dropouts + 4 * scalar_count() + 16;
     }
 
@@ -272,9 +272,9 @@ class Planner {
         plan_.evaluate_kernel = kernel_name(threads_, false, deep);
         plan_.constants =
             deep ? constants<kernels::PopulationDeepConstants>() : constants<kernels::PopulationConstants>();
+        plan_.dropouts.fill(no_dropout);
         for (std::size_t number = 0; number < network_.stages.size(); ++number)
-            if (const Stage& s = network_.stages[number]; s.drops())
-                plan_.dropouts[number] = {dropout_threshold(s.dropout_rate), dropout_scale(s.dropout_rate)};
+            plan_.dropouts[number] = network_.stages[number].dropout;
         plan_.threads = threads_;
         plan_.shared_bytes = shared_bytes();
         plan_.block_rows = rows_;
@@ -330,6 +330,17 @@ std::vector<Variant> preferences(const Network& network, GpuShape shape) {
 }
 
 } // namespace
+
+StageDropouts GpuPlan::stage_dropouts(std::span<const double> rates) const {
+    StageDropouts result;
+    for (std::size_t number = 0; number < most_stages; ++number)
+        if (dropouts[number] != no_dropout) {
+            const double rate = rates[dropouts[number]];
+            result.thresholds[number] = dropout_threshold(rate);
+            result.scales[number] = dropout_scale(rate);
+        }
+    return result;
+}
 
 std::optional<GpuPlan> plan_variant(const ModelDescription& model, const TrainingSpec& training,
                                     std::size_t batch_size, const DeviceLimits& limits,

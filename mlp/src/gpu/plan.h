@@ -59,7 +59,7 @@ struct MemberRecord {
     float one_minus_beta1 = 0, beta2 = 0, one_minus_beta2 = 0, epsilon = 0; ///< AdamW
     float momentum = 0, weight_decay = 0;                                   ///< SGD
     float average_rate = 0;                                                 ///< float(1 - ema_decay)
-    std::uint32_t dropout_thresholds[most_stages] = {}; ///< GpuPlan::dropouts; TrainingLaunches sets them
+    std::uint32_t dropout_thresholds[most_stages] = {}; ///< of each stage; TrainingLaunches sets them
     std::uint32_t reserved = 0;
     float dropout_scales[most_stages] = {};
     std::uint32_t also_reserved[4] = {};
@@ -99,10 +99,10 @@ struct EvaluationRecord {
     float loss_high = 0, loss_low = 0;
 };
 
-/// mlp::dropout_threshold and mlp::dropout_scale of a stage; zeros for a stage without dropout.
-struct StageDropout {
-    std::uint32_t threshold = 0;
-    float scale = 0;
+/// mlp::dropout_threshold and mlp::dropout_scale of a member's stages; zeros for a stage without dropout.
+struct StageDropouts {
+    std::array<std::uint32_t, most_stages> thresholds{};
+    std::array<float, most_stages> scales{};
 };
 
 struct GpuPlan {
@@ -111,8 +111,12 @@ struct GpuPlan {
     std::string refusal;
     std::string_view train_kernel, evaluate_kernel; ///< names in kernels.json
     std::vector<kernels::ConstantValue> constants;  ///< all of them, for both
-    /// Not among the constants: networks that differ only in these rates use the same pipelines.
-    std::array<StageDropout, most_stages> dropouts{};
+    /// Which of the network's dropout layers each stage applies, or no_dropout. The rates are not among the
+    /// constants: networks that differ only in their rates use the same pipelines.
+    std::array<std::uint32_t, most_stages> dropouts{};
+    /// rates: one for each of the network's dropout layers. A layer whose rate was 0 in the planned network
+    /// is not applied, whatever its rate here.
+    StageDropouts stage_dropouts(std::span<const double> rates) const;
     std::uint32_t threads = 0; ///< per workgroup
     std::uint32_t shared_bytes = 0;
     std::uint32_t block_rows = 0;  ///< rows that go through forward and backward together

@@ -76,8 +76,12 @@ class GpuPopulation final : public Population {
     }
 
     void initialize() override {
+        const std::map<std::uint64_t, std::vector<float>> shared = parameters_of_shared_seeds();
         arrays_.write_all(Array::parameters, [&](std::size_t m, std::span<float> values) {
-            cpu::initial_parameters(plan_, model_.initialization, members_[m].seed, values);
+            if (const auto found = shared.find(members_[m].seed); found != shared.end())
+                std::ranges::copy(found->second, values.begin());
+            else
+                cpu::initial_parameters(plan_, model_.initialization, members_[m].seed, values);
         });
         restart(0, size());
     }
@@ -175,7 +179,7 @@ class GpuPopulation final : public Population {
         for (std::size_t a = 0; a < array_count; ++a)
             if (has(static_cast<Array>(a), member))
                 arrays[a] = values[a] = arrays_.read(static_cast<Array>(a), member);
-        return cpu::write_state(model_, members_[member], progress_[member], arrays);
+        return cpu::write_state(network_of(member), members_[member], progress_[member], arrays);
     }
     void restore(std::size_t member, const EngineState& state) override {
         std::array<std::vector<float>, array_count> values;
@@ -185,7 +189,7 @@ class GpuPopulation final : public Population {
                 values[a].resize(plan_.parameter_floats());
                 arrays[a] = values[a];
             }
-        const cpu::Progress progress = cpu::read_state(state, model_, members_[member], arrays);
+        const cpu::Progress progress = cpu::read_state(state, network_of(member), members_[member], arrays);
         for (std::size_t a = 0; a < array_count; ++a)
             if (!values[a].empty())
                 arrays_.write(static_cast<Array>(a), member, values[a]);
@@ -199,6 +203,21 @@ class GpuPopulation final : public Population {
   private:
     static constexpr std::size_t evaluation_rows = 32;
 
+    /// The initial parameters of each seed that several members have.
+    std::map<std::uint64_t, std::vector<float>> parameters_of_shared_seeds() const {
+        std::map<std::uint64_t, std::size_t> members_of;
+        for (const TrainingSpec& spec : members_)
+            ++members_of[spec.seed];
+        std::map<std::uint64_t, std::vector<float>> shared;
+        for (const auto& [seed, count] : members_of)
+            if (count > 1)
+                cpu::initial_parameters(plan_, model_.initialization, seed,
+                                        shared[seed] = std::vector<float>(plan_.parameter_floats()));
+        return shared;
+    }
+    ModelDescription network_of(std::size_t member) const {
+        return model_.with_dropout_rates(members_[member].dropout_rates);
+    }
     bool averages() const { return members_.front().ema_decay > 0; }
     std::size_t accumulation_steps() const { return members_.front().accumulation_steps; }
     Array evaluation_weights() const { return averages() ? Array::average : Array::parameters; }
@@ -238,15 +257,25 @@ class GpuPopulation final : public Population {
                 .finite = record.stopped == 0};
     }
     GpuPlan plan_for(std::size_t batch_size) const {
-        return plan_population(model_, shared_training(members_), batch_size, limits_of(*device_), shape_);
+        return plan_population(shared_model(model_, members_), shared_training(members_), batch_size,
+                               limits_of(*device_), shape_);
+    }
+    std::vector<StageDropouts> dropouts_for(const GpuPlan& plan) const {
+        const std::vector<double> own = model_.dropout_rates();
+        std::vector<StageDropouts> dropouts;
+        dropouts.reserve(size());
+        for (const TrainingSpec& spec : members_)
+            dropouts.push_back(plan.stage_dropouts(spec.dropout_rates.empty() ? own : spec.dropout_rates));
+        return dropouts;
     }
     TrainingLaunches& launches(std::size_t batch_size) const {
         auto& made = launches_[batch_size];
         if (!made) {
             GpuPlan plan = plan_for(batch_size);
             const double work = plan.work_per_step / static_cast<double>(accumulation_steps());
-            made = std::make_unique<TrainingLaunches>(*device_, *stream_, arrays_, std::move(plan), size(),
-                                                      batch_size, work);
+            auto dropouts = dropouts_for(plan);
+            made = std::make_unique<TrainingLaunches>(*device_, *stream_, arrays_, std::move(plan),
+                                                      std::move(dropouts), batch_size, work);
         }
         return *made;
     }

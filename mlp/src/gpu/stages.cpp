@@ -80,9 +80,10 @@ class Builder {
         case Layer::Kind::dropout:
             if (dropout_threshold(layer.dropout_rate) != 0) {
                 Stage& s = joinable(false);
-                s.dropout_rate = layer.dropout_rate;
+                s.dropout = dropouts_;
                 s.dropout_layer = static_cast<std::uint32_t>(position);
             }
+            ++dropouts_;
             return;
         case Layer::Kind::residual_begin:
             open_.push_back(network_.stages.size());
@@ -120,6 +121,7 @@ class Builder {
     std::span<const Tensor>::iterator tensor_;
     std::size_t weight_floats_;
     std::uint32_t width_ = 0;
+    std::uint32_t dropouts_ = 0; ///< layers so far
     bool has_parameters_ = false;
     std::vector<std::size_t> open_;
 };

@@ -16,6 +16,9 @@ namespace rekindle::mlp::gpu {
 enum class Core : std::uint32_t { none, linear, layer_norm, residual_begin, residual_end };
 enum class Epilogue : std::uint32_t { plain, positive, derivative };
 
+/// A stage without dropout.
+inline constexpr std::uint32_t no_dropout = ~0u;
+
 /// Quads between two rows in shared memory; odd, so that eight consecutive rows are in different banks.
 constexpr std::uint32_t row_stride(std::uint32_t row_quads) {
     return row_quads | 1u;
@@ -25,11 +28,11 @@ struct Stage {
     Core core{};
     Activation function = Activation::identity;
     std::uint32_t inputs = 0, width = 0;
-    bool input_gradient = false;   ///< an earlier stage has parameters
-    bool keeps_derivative = false; ///< stores the derivative of activation and dropout combined
-    Epilogue epilogue{};           ///< of the gradient that it writes for the stage before it
-    double dropout_rate = 0;
-    std::uint32_t dropout_layer = 0;
+    bool input_gradient = false;        ///< an earlier stage has parameters
+    bool keeps_derivative = false;      ///< stores the derivative of activation and dropout combined
+    Epilogue epilogue{};                ///< of the gradient that it writes for the stage before it
+    std::uint32_t dropout = no_dropout; ///< its number among the network's dropout layers
+    std::uint32_t dropout_layer = 0;    ///< its position among all layers
     float epsilon = 0;
     std::size_t partner = 0;                                ///< residual: the stage at the other end
     std::uint32_t weights = 0, transposed = 0, vectors = 0; ///< in quads, as in Layout
@@ -38,7 +41,7 @@ struct Stage {
                   rstd_at = 0;
 
     std::uint32_t tiles() const { return core == Core::linear ? quads(inputs) * quads(width) : 0; }
-    bool drops() const { return dropout_rate > 0; }
+    bool drops() const { return dropout != no_dropout; }
 };
 
 /// The last Linear, or the columns of the last stage.

@@ -2,6 +2,7 @@
 
 #include "population/check.h"
 
+#include <rekindle/base/hash.h>
 #include <rekindle/foundation/error.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <map>
+#include <unordered_map>
 #include <utility>
 
 namespace rekindle::mlp::gpu {
@@ -38,14 +39,18 @@ StepKey key_of(const TrainingSpec& spec, const cpu::Progress& progress) {
             bits(progress.plateau.factor)};
 }
 
-/// Collects the distinct tables of steps.
+struct HashOfKey {
+    std::size_t operator()(const StepKey& key) const { return hash128(std::as_bytes(std::span(key))).low; }
+};
+
+/// Collects the distinct tables of steps. Refers to the members and their progress.
 class StepTables {
   public:
     /// Adds the next member, which does `steps` steps.
     void add(const TrainingSpec& spec, const cpu::Progress& progress, std::size_t steps) {
         const auto [found, is_new] = numbers_.try_emplace(key_of(spec, progress), tables_.size());
         if (is_new)
-            tables_.push_back({spec, progress, 0});
+            tables_.push_back({&spec, &progress, 0});
         Table& table = tables_[found->second];
         table.steps = std::max(table.steps, steps);
         of_member_.push_back(found->second);
@@ -56,10 +61,10 @@ class StepTables {
         std::vector<std::uint32_t> first;
         for (const Table& table : tables_) {
             first.push_back(static_cast<std::uint32_t>(all.steps.size()));
-            cpu::Progress progress = table.progress;
+            cpu::Progress progress = *table.progress;
             for (std::size_t step = 0; step < table.steps; ++step) {
-                all.steps.push_back(record_of(table.spec, progress));
-                cpu::advance_step(table.spec, progress);
+                all.steps.push_back(record_of(*table.spec, progress));
+                cpu::advance_step(*table.spec, progress);
             }
         }
         for (std::size_t m = 0; m < of_member_.size(); ++m)
@@ -68,8 +73,8 @@ class StepTables {
 
   private:
     struct Table {
-        TrainingSpec spec;
-        cpu::Progress progress;
+        const TrainingSpec* spec;
+        const cpu::Progress* progress;
         std::size_t steps;
     };
 
@@ -82,7 +87,7 @@ class StepTables {
                 .decay = step.decay};
     }
 
-    std::map<StepKey, std::size_t> numbers_;
+    std::unordered_map<StepKey, std::size_t, HashOfKey> numbers_;
     std::vector<Table> tables_;
     std::vector<std::size_t> of_member_; ///< the table of each member
 };

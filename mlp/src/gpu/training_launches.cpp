@@ -72,15 +72,15 @@ std::size_t most_batches(const runtime::DeviceInfo& device, const GpuPlan& plan,
 } // namespace
 
 TrainingLaunches::TrainingLaunches(runtime::Device& device, runtime::Stream& stream, MemberArrays& arrays,
-                                   GpuPlan plan, std::size_t members, std::size_t batch_size,
+                                   GpuPlan plan, std::vector<StageDropouts> dropouts, std::size_t batch_size,
                                    double work_per_batch)
-    : device_(device), stream_(stream), arrays_(arrays), plan_(std::move(plan)), members_(members),
-      batch_size_(batch_size), train_(kernel_named(plan_.train_kernel)), budget_(work_per_batch),
-      most_batches_(most_batches(device.info(), plan_, work_per_batch)) {
+    : device_(device), stream_(stream), arrays_(arrays), plan_(std::move(plan)),
+      dropouts_(std::move(dropouts)), batch_size_(batch_size), train_(kernel_named(plan_.train_kernel)),
+      budget_(work_per_batch), most_batches_(most_batches(device.info(), plan_, work_per_batch)) {
     if (plan_.pending)
         arrays_.require(Array::pending);
     if (plan_.transposed_floats > 0)
-        transposed_ = device_.allocator().allocate(members_ * plan_.transposed_floats * sizeof(float),
+        transposed_ = device_.allocator().allocate(dropouts_.size() * plan_.transposed_floats * sizeof(float),
                                                    runtime::MemoryKind::device, &stream_);
 }
 
@@ -193,11 +193,11 @@ TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const 
     };
     const std::size_t members = tables.members.size();
     std::vector<MemberRecord> records = tables.members;
-    for (MemberRecord& record : records)
-        for (std::size_t number = 0; number < most_stages; ++number) {
-            record.dropout_thresholds[number] = plan_.dropouts[number].threshold;
-            record.dropout_scales[number] = plan_.dropouts[number].scale;
-        }
+    for (std::size_t m = 0; m < members; ++m) {
+        const StageDropouts& dropouts = dropouts_.at(first_member + m);
+        std::ranges::copy(dropouts.thresholds, records[m].dropout_thresholds);
+        std::ranges::copy(dropouts.scales, records[m].dropout_scales);
+    }
     Call call{.samples = samples,
               .tables = tables,
               .accumulation_steps = accumulation_steps,

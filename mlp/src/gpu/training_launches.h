@@ -25,9 +25,10 @@ namespace rekindle::mlp::gpu {
 /// tenth of a second and waits for each. Not thread-safe.
 class TrainingLaunches {
   public:
-    /// work_per_batch: multiply-adds for one network. Precondition: plan.refusal is empty.
+    /// dropouts: of each member. work_per_batch: multiply-adds for one network. Precondition: plan.refusal is
+    /// empty.
     TrainingLaunches(runtime::Device& device, runtime::Stream& stream, MemberArrays& arrays, GpuPlan plan,
-                     std::size_t members, std::size_t batch_size, double work_per_batch);
+                     std::vector<StageDropouts> dropouts, std::size_t batch_size, double work_per_batch);
 
     /// Runs all batches of the tables; one result per member. finish: an incomplete accumulation is applied
     /// afterwards. Throws Error when a row is not among the samples, before anything is trained, and when the
@@ -61,7 +62,8 @@ class TrainingLaunches {
     runtime::Stream& stream_;
     MemberArrays& arrays_;
     GpuPlan plan_;
-    std::size_t members_, batch_size_;
+    std::vector<StageDropouts> dropouts_;
+    std::size_t batch_size_;
     const kernels::Kernel& train_;
     bool train_is_prepared_ = false;
     LaunchBudget budget_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rekindle::mlp {
 
@@ -102,6 +103,14 @@ class JsonFields {
             if (value.is_number())
                 return value.get<T>();
             throw usage_error("wrong type").at(place(key)).expected("a number");
+        } else if constexpr (std::same_as<T, std::vector<double>>) {
+            T numbers;
+            for (const nlohmann::json& number : value) {
+                if (!number.is_number())
+                    throw usage_error("wrong type").at(place(key)).expected("a list of numbers");
+                numbers.push_back(number.get<double>());
+            }
+            return numbers;
         } else {
             if (value.is_string())
                 return value.get<std::string>();

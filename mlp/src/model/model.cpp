@@ -35,6 +35,12 @@ Layer dropout_of(double rate, std::size_t width) {
     return {.kind = Kind::dropout, .name = {}, .inputs = width, .outputs = width, .dropout_rate = rate};
 }
 
+void check_dropout(const Layer& layer, std::size_t index) {
+    if (layer.kind == Kind::dropout && !(layer.dropout_rate >= 0 && layer.dropout_rate < 1))
+        throw wrong(layer, index, "dropout rate " + std::to_string(layer.dropout_rate))
+            .expected("0 <= rate < 1");
+}
+
 void check_values(const Layer& layer, std::size_t index, std::set<std::string>& names) {
     if (layer.inputs == 0 || layer.outputs == 0)
         throw wrong(layer, index, "a layer needs at least one input and one output");
@@ -46,9 +52,7 @@ void check_values(const Layer& layer, std::size_t index, std::set<std::string>& 
         if (!names.insert(layer.name).second)
             throw wrong(layer, index, "the name is used twice");
     }
-    if (layer.kind == Kind::dropout && !(layer.dropout_rate >= 0 && layer.dropout_rate < 1))
-        throw wrong(layer, index, "dropout rate " + std::to_string(layer.dropout_rate))
-            .expected("0 <= rate < 1");
+    check_dropout(layer, index);
     if (layer.kind == Kind::layer_norm && !(layer.epsilon > 0 && std::isfinite(layer.epsilon)))
         throw wrong(layer, index, "epsilon " + std::to_string(layer.epsilon)).expected("a positive number");
 }
@@ -60,6 +64,33 @@ std::size_t ModelDescription::outputs() const {
         if (layer->kind == Layer::Kind::linear)
             return layer->outputs;
     return inputs;
+}
+
+std::vector<double> ModelDescription::dropout_rates() const {
+    std::vector<double> rates;
+    for (const Layer& layer : layers)
+        if (layer.kind == Kind::dropout)
+            rates.push_back(layer.dropout_rate);
+    return rates;
+}
+
+ModelDescription ModelDescription::with_dropout_rates(std::span<const double> rates) const {
+    ModelDescription model = *this;
+    if (rates.empty())
+        return model;
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        if (Layer& layer = model.layers[i]; layer.kind == Kind::dropout) {
+            layer.dropout_rate = used < rates.size() ? rates[used] : 0;
+            check_dropout(layer, i);
+            ++used;
+        }
+    if (used != rates.size())
+        throw usage_error(std::to_string(rates.size()) + " dropout rates for " + std::to_string(used) +
+                          " dropout layers")
+            .at("dropout_rates")
+            .expected("one rate for each dropout layer");
+    return model;
 }
 
 void ModelDescription::validate() const {

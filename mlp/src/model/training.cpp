@@ -40,6 +40,8 @@ void TrainingSpec::validate() const {
     require(accumulation_steps >= 1, "accumulation_steps", static_cast<double>(accumulation_steps),
             "1 or more");
     require(ema_decay >= 0 && ema_decay < 1, "ema_decay", ema_decay, "0 (off) <= decay < 1");
+    for (const double rate : dropout_rates)
+        require(rate >= 0 && rate < 1, "dropout_rates", rate, "0 <= rate < 1");
     require(threads >= 1, "threads", static_cast<double>(threads), "1 or more");
 }
 

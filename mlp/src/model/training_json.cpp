@@ -66,12 +66,14 @@ void to_json(nlohmann::json& json, const TrainingSpec& spec) {
         {"bf16_storage", spec.bf16_storage},
         {"seed", spec.seed},
         {"threads", spec.threads}};
+    if (!spec.dropout_rates.empty())
+        json["dropout_rates"] = spec.dropout_rates;
 }
 
 void from_json(const nlohmann::json& json, TrainingSpec& spec) {
     const JsonFields fields(json, "");
     fields.only({"loss", "optimizer", "schedule", "clip_norm", "accumulation_steps", "ema_decay",
-                 "bf16_storage", "seed", "threads"});
+                 "bf16_storage", "dropout_rates", "seed", "threads"});
     TrainingSpec read;
     if (fields.has("loss"))
         read_loss(fields.get("loss"), read.loss);
@@ -83,6 +85,7 @@ void from_json(const nlohmann::json& json, TrainingSpec& spec) {
     fields.optional("accumulation_steps", read.accumulation_steps);
     fields.optional("ema_decay", read.ema_decay);
     fields.optional("bf16_storage", read.bf16_storage);
+    fields.optional("dropout_rates", read.dropout_rates);
     fields.optional("seed", read.seed);
     fields.optional("threads", read.threads);
     read.validate();

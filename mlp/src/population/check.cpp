@@ -32,10 +32,15 @@ std::string member_name(std::size_t member) {
 
 } // namespace
 
-void check_members(std::span<const TrainingSpec> members) {
+void check_members(std::span<const TrainingSpec> members, const ModelDescription& model) {
     if (members.empty())
         throw usage_error("the population has no members").expected("1 or more");
+    const std::size_t dropouts = model.dropout_rates().size();
     for (std::size_t m = 0; m < members.size(); ++m) {
+        if (const std::size_t rates = members[m].dropout_rates.size(); rates != 0 && rates != dropouts)
+            throw usage_error(std::to_string(rates) + " dropout rates")
+                .at(member_name(m) + ".dropout_rates")
+                .expected(std::to_string(dropouts) + ", one for each dropout layer of the network");
         try {
             members[m].validate();
         } catch (Error& error) {
@@ -46,8 +51,8 @@ void check_members(std::span<const TrainingSpec> members) {
             throw usage_error("differs from the first member's value")
                 .at(member_name(m) + "." + field)
                 .expected("the same value for all members of a population")
-                .hint("Members may differ in the seed, in the numbers of the optimizer and the schedule, and "
-                      "in the values of clip_norm and ema_decay if these are enabled.");
+                .hint("Members may differ in the seed, the dropout rates, the numbers of the optimizer and "
+                      "the schedule, and the values of clip_norm and ema_decay if these are enabled.");
     }
 }
 

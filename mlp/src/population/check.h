@@ -13,9 +13,9 @@
 
 namespace rekindle::mlp::population {
 
-/// Throws Error (usage) naming the member and the field when a member is invalid, or when it differs from the
-/// first one in a field that all must share.
-void check_members(std::span<const TrainingSpec> members);
+/// Throws Error (usage) naming the member and the field when a member is invalid, when it differs from the
+/// first one in a field that all must share, or when it has another number of dropout rates than the model.
+void check_members(std::span<const TrainingSpec> members, const ModelDescription& model);
 
 /// Throws Error: for batch size 0 (usage), or if the number of orders is neither one nor `members`
 /// (internal). The rows are not checked, because there are many.

@@ -170,7 +170,7 @@ class CpuPopulation final : public Population {
 
 std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<TrainingSpec> members,
                                            std::size_t threads) {
-    check_members(members);
+    check_members(members, model);
     return std::make_unique<CpuPopulation>(std::move(model), std::move(members),
                                            threads == 0 ? available_cpus() : threads);
 }

@@ -36,7 +36,7 @@ class JoinedPopulation final : public Population {
             for (std::size_t m = 0; m < part.members; ++m)
                 members_.push_back(part.population->training(m));
         }
-        check_members(members_);
+        check_members(members_, model());
     }
 
     const ModelDescription& model() const noexcept override { return parts_.front().population->model(); }

@@ -58,8 +58,11 @@ trainer::TrainConfig config_of(const StoredSearch& search, const nlohmann::order
                                std::optional<std::int64_t> epochs);
 /// The windows of a trial.
 WalkForwardRules rules_of(const StoredSearch& search, const nlohmann::ordered_json& settings);
-/// Identifies a trial's data: trials with the same key share one TrialData.
-std::string data_key(const StoredSearch& search, const nlohmann::ordered_json& settings);
+/// The settings with these names, as text that is equal only for equal values. Settings that a search does
+/// not vary are not among a trial's settings.
+std::string chosen_values(const nlohmann::ordered_json& settings, std::span<const std::string_view> names);
+/// Identifies a trial's data: trials of one search with the same key share one TrialData.
+std::string data_key(const nlohmann::ordered_json& settings);
 
 /// Creates data when a trial first needs it, and keeps what was used last. Not thread-safe.
 class TrialDataCache {

@@ -58,19 +58,23 @@ WalkForwardRules rules_of(const StoredSearch& search, const Json& settings) {
     return rules;
 }
 
-std::string data_key(const StoredSearch& search, const Json& settings) {
-    Json all;
-    to_json(all, config_of(search, settings, std::nullopt));
-    Json key = Json::array();
-    for (const std::string& name : row_keys())
-        key.push_back(all.at(name));
-    if (settings.contains(train_rows_key))
-        key.push_back(settings.at(train_rows_key));
-    return key.dump();
+std::string chosen_values(const Json& settings, std::span<const std::string_view> names) {
+    Json values = Json::object();
+    for (const std::string_view name : names)
+        if (const auto found = settings.find(name); found != settings.end())
+            values[std::string(name)] = *found;
+    return values.dump();
+}
+
+std::string data_key(const Json& settings) {
+    const std::vector<std::string> of_rows = row_keys();
+    std::vector<std::string_view> names(of_rows.begin(), of_rows.end());
+    names.emplace_back(train_rows_key);
+    return chosen_values(settings, names);
 }
 
 std::shared_ptr<const TrialData> TrialDataCache::get(const Json& settings) {
-    const std::string key = data_key(search_, settings);
+    const std::string key = data_key(settings);
     if (const auto found = kept_.find(key); found != kept_.end())
         return found->second;
     std::size_t bytes = 0;
@@ -95,7 +99,7 @@ std::shared_ptr<const TrialData> TrialDataCache::get(const Json& settings) {
 }
 
 std::span<const std::int64_t> TrialDataCache::instants(const Json& settings) {
-    const std::string key = data_key(search_, settings);
+    const std::string key = data_key(settings);
     if (!instants_.contains(key))
         get(settings);
     return instants_.at(key);

@@ -4,6 +4,8 @@
 #include <rekindle/trainer/network.h>
 #include <rekindle/trainer/settings.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -20,18 +22,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Steady = std::chrono::steady_clock;
 
-/// Settings that all networks of a population share; see mlp::Population.
-constexpr std::array shared_keys{"model",
-                                 "hidden_layers",
-                                 "dropout_rate",
-                                 "activation",
-                                 "loss",
-                                 "huber_delta",
-                                 "optimizer",
-                                 "schedule",
-                                 "batch_size",
-                                 "gradient_accumulation_steps",
-                                 "use_mixed_precision"};
+/// Settings that all networks of a population share, besides the network's layers; see mlp::Population.
+constexpr std::array<std::string_view, 7> shared_keys{"loss",
+                                                      "huber_delta",
+                                                      "optimizer",
+                                                      "schedule",
+                                                      "batch_size",
+                                                      "gradient_accumulation_steps",
+                                                      "use_mixed_precision"};
+/// Settings on which the network depends.
+constexpr std::array<std::string_view, 4> network_keys{"model", "hidden_layers", "activation",
+                                                       "dropout_rate"};
 constexpr std::size_t most_members = 16'384;
 
 std::size_t seeds_of(const trainer::TrainConfig& config) {
@@ -42,11 +43,13 @@ std::size_t seeds_of(const trainer::TrainConfig& config) {
 std::vector<NetworkJob> jobs_of(const ReadyTrial& trial, std::size_t threads) {
     std::vector<NetworkJob> jobs;
     const auto folds = trial.data->block.folds();
+    const std::vector<double> rates = trial.network.dropout_rates();
     for (std::size_t f = 0; f < folds.size(); ++f)
         for (std::size_t s = 0; s < seeds_of(trial.config); ++s) {
             NetworkJob job{f, trainer::training_spec(trial.config, trial.data->rows.meaning,
                                                      folds[f].train.size(), threads)};
             job.training.seed = static_cast<std::uint64_t>(trial.config.seed) + s;
+            job.training.dropout_rates = rates;
             jobs.push_back(std::move(job));
         }
     return jobs;
@@ -60,8 +63,15 @@ std::vector<mlp::TrainingSpec> members_of(std::span<const NetworkJob> jobs) {
     return members;
 }
 
-mlp::ModelDescription model_of(const ReadyTrial& trial) {
-    return trainer::network_of(trial.config, trial.data->rows.inputs(), trial.data->rows.meaning);
+/// With its dropout layers even if their rate is 0, because trials that differ only in the rate train as one
+/// population.
+mlp::ModelDescription network_of(const trainer::TrainConfig& config, const ForecastRows& rows) {
+    if (!config.model.empty() || config.dropout_rate > 0)
+        return trainer::network_of(config, rows.inputs(), rows.meaning);
+    trainer::TrainConfig any_rate = config;
+    any_rate.dropout_rate = 0.1;
+    const auto network = trainer::network_of(any_rate, rows.inputs(), rows.meaning);
+    return network.with_dropout_rates(std::vector<double>(network.dropout_rates().size(), 0));
 }
 
 /// A trial's score needs no sigma, so no network predicts its training rows.
@@ -85,7 +95,7 @@ double longest_steps(const ReadyTrial& trial) {
 /// pipelines, so its time does not determine the size of the next one.
 std::size_t first_group(const ReadyTrial& trial) {
     constexpr double multiply_adds = 5e10;
-    const double of_trial = 3 * static_cast<double>(trainer::parameter_count(model_of(trial))) *
+    const double of_trial = 3 * static_cast<double>(trainer::parameter_count(trial.network)) *
                             longest_steps(trial) * static_cast<double>(trial.config.batch_size) *
                             static_cast<double>(jobs_of(trial, 1).size());
     return static_cast<std::size_t>(multiply_adds / std::max(1.0, of_trial));
@@ -103,18 +113,13 @@ Trial scored_trial(const ReadyTrial& ready, std::span<const NetworkResult> resul
     return trial;
 }
 
-/// Trials with the same key train as one population.
+/// Trials of one search with the same key train as one population.
 std::string population_key(const ReadyTrial& trial) {
-    Json config;
-    to_json(config, trial.config);
-    Json key = Json::array();
-    for (const char* name : shared_keys)
-        key.push_back(config.at(name));
-    key.push_back(trial.config.epochs);
-    key.push_back(trial.config.clip_norm > 0);
-    key.push_back(trial.config.ema > 0);
-    key.push_back(reinterpret_cast<std::uintptr_t>(trial.data.get()));
-    return key.dump();
+    const std::vector<double> no_rates(trial.network.dropout_rates().size(), 0);
+    return fmt::format("{} {} {} {} {} {}", chosen_values(trial.settings, shared_keys), trial.config.epochs,
+                       trial.config.clip_norm > 0, trial.config.ema > 0,
+                       static_cast<const void*>(trial.data.get()),
+                       nlohmann::json(trial.network.with_dropout_rates(no_rates)).dump());
 }
 
 } // namespace
@@ -122,13 +127,17 @@ std::string population_key(const ReadyTrial& trial) {
 std::vector<ReadyTrial> ready_trials(const StoredSearch& search, const SearchPoints& points,
                                      std::span<const PlannedTrial> plan, TrialDataCache& data) {
     std::vector<ReadyTrial> ready;
+    std::map<std::pair<std::string, const TrialData*>, mlp::ModelDescription> networks;
     const bool halving = search.rules.method == SearchMethod::halving;
     for (const PlannedTrial& trial : plan) {
         Json settings = settings_of(points.dimensions(), points.at(trial.number));
         trainer::TrainConfig config =
             config_of(search, settings, halving ? std::optional(trial.epochs) : std::nullopt);
         auto rows = data.get(settings);
-        ready.push_back({trial, std::move(settings), std::move(config), std::move(rows)});
+        auto& network = networks[{chosen_values(settings, network_keys), rows.get()}];
+        if (network.layers.empty())
+            network = network_of(config, rows->rows);
+        ready.push_back({trial, std::move(settings), std::move(config), std::move(rows), network});
     }
     return ready;
 }
@@ -150,7 +159,7 @@ bool TrialTrainer::on_cpu(const ReadyTrial& first) {
         while (members.size() < most_members && members.size() < total_ * jobs.size())
             members.insert(members.end(), jobs.begin(), jobs.end());
         const auto prepared =
-            devices_->prepare({model_of(first), members, static_cast<std::size_t>(first.config.batch_size),
+            devices_->prepare({first.network, members, static_cast<std::size_t>(first.config.batch_size),
                                first.config.epochs, longest_steps(first), pool_.size()},
                               progress_);
         cpu_ = prepared.use.device.starts_with("cpu");
@@ -192,7 +201,7 @@ std::vector<Trial> TrialTrainer::run_on_cpu(std::span<const ReadyTrial> trials,
         const ReadyTrial& trial = trials[t];
         const auto start = Steady::now();
         const std::vector<NetworkJob> jobs = jobs_of(trial, 1);
-        const auto population = mlp::cpu_population(model_of(trial), members_of(jobs), 1);
+        const auto population = mlp::cpu_population(trial.network, members_of(jobs), 1);
         std::uint64_t reported = 0;
         const auto advance = [&](std::uint64_t done, std::uint64_t, double) {
             steps += done - std::exchange(reported, done);
@@ -235,7 +244,7 @@ std::vector<Trial> TrialTrainer::run_on_devices(std::span<const ReadyTrial> tria
         for (const std::size_t j : order)
             sorted.push_back(std::move(jobs[j]));
         jobs = std::move(sorted);
-        const auto prepared = devices_->prepare({model_of(first), members_of(jobs),
+        const auto prepared = devices_->prepare({first.network, members_of(jobs),
                                                  static_cast<std::size_t>(first.config.batch_size),
                                                  first.config.epochs, longest_steps(first), pool_.size()},
                                                 progress_);

@@ -4,6 +4,7 @@
 #include "search/schedule.h"
 #include "search/search_job.h"
 
+#include <rekindle/mlp/model.h>
 #include <rekindle/trainer/device.h>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct ReadyTrial {
     nlohmann::ordered_json settings;
     trainer::TrainConfig config;
     std::shared_ptr<const TrialData> data;
+    mlp::ModelDescription network;
 };
 
 /// The trials with their settings and data. Throws Error (usage) if settings leave too few rows.

@@ -361,6 +361,23 @@ TEST_F(SearchTest, NetworksFromFilesVaryOnADevice) {
     EXPECT_GT(std::abs(expected.settings[0].loss_saved - expected.settings[1].loss_saved), 0.1);
 }
 
+/// On a device, one population trains settings that differ in their dropout rate, with 0 among them.
+TEST_F(SearchTest, DropoutRatesVaryOnADevice) {
+    SearchOptions searched = options();
+    searched.rules.method = SearchMethod::grid;
+    searched.rules.vary = {"dropout-rate=0|0.2|0.6"};
+    searched.config.hidden_layers = {16, 8};
+    const SearchOutcome expected = run(searched);
+    searched.config.device = "gpu:0"; // a CPU driver stands in when there is no GPU
+    searched.config.output = (folder_ / "device").string();
+    const SearchOutcome found = run(searched);
+    ASSERT_EQ(found.settings.size(), 3U);
+    for (std::size_t t = 0; t < 3; ++t)
+        EXPECT_NEAR(found.settings[t].loss_saved, expected.settings[t].loss_saved, 0.01) << t;
+    for (const std::size_t t : {1, 2})
+        EXPECT_GT(std::abs(expected.settings[t].loss_saved - expected.settings[0].loss_saved), 0.1) << t;
+}
+
 TEST_F(SearchTest, DivergedTrialsAreCountedAndNotChosen) {
     SearchOptions searched = options();
     searched.config.clip_norm = 0;

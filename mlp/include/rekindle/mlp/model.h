@@ -37,6 +37,11 @@ struct ModelDescription {
     std::size_t outputs() const;
     /// Throws Error (status usage) naming the layer when sizes, names or the nesting of residuals are wrong.
     void validate() const;
+    /// One for each dropout layer, in order.
+    std::vector<double> dropout_rates() const;
+    /// The same network with these rates; no rates: unchanged. Throws Error (status usage) unless there
+    /// are as many as dropout layers, each in [0, 1).
+    ModelDescription with_dropout_rates(std::span<const double> rates) const;
     friend bool operator==(const ModelDescription&, const ModelDescription&) = default;
 
     /// The network of the original system: Linear + SiLU, then [Linear, LayerNorm, SiLU,

@@ -40,9 +40,9 @@ class Population {
 
     virtual const ModelDescription& model() const noexcept = 0;
     virtual std::size_t size() const noexcept = 0;
-    /// Members may differ in the seed, in every number of the optimizer and the schedule, and in the values
-    /// of clip_norm and ema_decay. Loss, optimizer kind, accumulation_steps, bf16_storage, and whether
-    /// clipping and averaging are on must be the same for all.
+    /// Members may differ in the seed, the dropout rates, every number of the optimizer and the schedule, and
+    /// the values of clip_norm and ema_decay. Loss, optimizer kind, accumulation_steps, bf16_storage, and
+    /// whether clipping and averaging are on must be the same for all.
     virtual const TrainingSpec& training(std::size_t member) const = 0;
     /// "cpu (x86-64-v4)", "gpu:0 NVIDIA H200 (latency)", "gpu:0 … + gpu:1 …".
     virtual std::string device() const = 0;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace rekindle::mlp {
 
@@ -51,6 +52,9 @@ struct TrainingSpec {
     /// Weights and activations are rounded to bf16 (nearest, ties to even) for every product; gradients,
     /// moments and the master weights stay float32.
     bool bf16_storage = false;
+    /// One rate in [0, 1) for each dropout layer of the network, in order, instead of the rates in its
+    /// description; empty: those of the description.
+    std::vector<double> dropout_rates;
     std::uint64_t seed = 42;
     std::size_t threads = 1; ///< any number gives the same bits
     /// Throws Error (status usage) naming the field that is out of range.
