@@ -157,6 +157,15 @@ TEST(SpecializedModule, OfASwitchTheCaseOrTheDefaultRemains) {
     EXPECT_EQ(Specialized(module, 1).labels(), (std::vector<Id>{entry, first, merge}));
 }
 
+TEST(SpecializedModule, ASwitchWithOneTargetStays) {
+    Builder module;
+    module.add(Op::selection_merge, {merge, 0}).add(Op::switch_, {setting, first});
+    module.block(first, merge).end();
+    const Specialized specialized(module, 1);
+    EXPECT_EQ(specialized.block(entry).merge, merge);
+    EXPECT_EQ(specialized.operands_at_end_of(entry), (std::vector<Word>{setting, first}));
+}
+
 TEST(SpecializedModule, ABreakFromANestedSelectionKeepsTheSwitch) {
     Builder module;
     module.add(op_load, {integer, loaded, variable}).add(Op::i_equal, {boolean, varies, loaded, one});
