@@ -59,7 +59,9 @@ void VulkanDevice::create() {
     enabled_.executable_properties = options_.pipeline_statistics && found.available.executable_properties;
     if (!found.compute)
         throw Unsupported(info_.name + " has no queue that computes");
-    constexpr std::array<float, most_queues> priorities{1, 1};
+    // Other streams must not delay the kernels of the main one: on an H100, training with collectives in many
+    // small pieces takes 3 % longer with equal priorities.
+    constexpr std::array<float, most_queues> priorities{1, 0};
     std::vector<VkDeviceQueueCreateInfo> queues;
     const auto add = [&](const QueueFamily& family) {
         auto queue = structure<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
