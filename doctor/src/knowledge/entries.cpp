@@ -323,11 +323,6 @@ Condition read_member(const YamlMember& member, std::string_view file, Mistakes&
 
 } // namespace
 
-std::string_view entry_type(std::string_view file) noexcept {
-    const EntryType* type = find_type(file);
-    return type == nullptr ? std::string_view() : type->name;
-}
-
 bool is_template(std::string_view file) noexcept {
     const std::size_t slash = file.rfind('/');
     return file.substr(slash == std::string_view::npos ? 0 : slash + 1).starts_with('_');

@@ -10,9 +10,6 @@
 
 namespace rekindle::doctor {
 
-/// "signatures/blas.yaml" → "signatures"; "causes.yaml" → "causes"; "" when no type of entry has that name.
-std::string_view entry_type(std::string_view file) noexcept;
-
 /// Whether the file is a template for new entries: its name begins with "_". It is checked, but is not part
 /// of the knowledge.
 bool is_template(std::string_view file) noexcept;

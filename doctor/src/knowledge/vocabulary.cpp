@@ -6,6 +6,11 @@
 namespace rekindle::doctor {
 namespace {
 
+struct Placeholder {
+    std::string_view name;
+    std::string_view meaning; ///< what the plan replaces it with
+};
+
 constexpr std::array<Placeholder, 66> placeholders{{
     {"apptainer", "apptainer or singularity"},
     {"bytes", "bytes that the process holds"},
@@ -77,10 +82,6 @@ constexpr std::array<Placeholder, 66> placeholders{{
 }};
 
 } // namespace
-
-std::span<const Placeholder> remedy_placeholders() noexcept {
-    return placeholders;
-}
 
 bool is_remedy_placeholder(std::string_view name) noexcept {
     return std::ranges::any_of(placeholders, [&](const Placeholder& known) { return known.name == name; });

@@ -204,10 +204,6 @@ NumberFamily number_family(at::ScalarType dtype, c10::Device device) {
     }
 }
 
-std::int64_t sum_bytes(NumberFamily family) {
-    return family == NumberFamily::float32 ? 4 : 8;
-}
-
 at::ScalarType sum_type(NumberFamily family) {
     switch (family) {
     case NumberFamily::float64:

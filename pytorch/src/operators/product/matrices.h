@@ -39,8 +39,6 @@ enum class NumberFamily { float32, float64, integer };
 /// Throws c10::NotImplementedError for bool and complex numbers, and for float64 if the device does not
 /// support it.
 NumberFamily number_family(at::ScalarType dtype, c10::Device device);
-/// Bytes of one sum in that family.
-std::int64_t sum_bytes(NumberFamily family);
 /// The dtype of tensors that hold sums.
 at::ScalarType sum_type(NumberFamily family);
 /// The bits of a number in the family's sum type, as a kernel parameter.
