@@ -123,6 +123,10 @@ constexpr std::int64_t channels_of_block = 16;
 /// From this many multiply-adds on, the time to reorder the weight is negligible.
 constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
 
+/// Pixels, with the padding, that the input gradient tells apart in one dimension if there are strides (Phase
+/// in convolution_geometry.slang).
+constexpr std::int64_t most_pixels_with_stride = std::int64_t{1} << 30;
+
 /// The most elements of a phase to compute at once, in scratch memory, before they are copied to their
 /// places.
 constexpr std::int64_t most_phase_elements = std::int64_t{1} << 26;
@@ -191,6 +195,11 @@ struct Work {
         return run % 4 == 0 && address(tensor) % quad_bytes() == 0;
     }
 
+    /// Whether 32 bits hold the distance in bytes of any two elements.
+    static bool is_near(const Tensor& tensor) {
+        return tensor.nbytes() <= std::numeric_limits<std::uint32_t>::max();
+    }
+
     /// What distinguishes launches besides the sizes.
     struct Variant {
         bool edges = true, in_parts = false, one_tap = false;
@@ -201,6 +210,11 @@ struct Work {
     void launch(const kernels::Kernel& kernel, Groups groups, const Operands& operands, std::int64_t k_part,
                 const Variant& variant) const {
         const kernels::ConvolutionParameters p = parameters(operands, k_part);
+        if (operation == Operation::input_gradient && !g.unit_stride() && !variant.without_tiles)
+            for (int i = 0; i < 3; ++i)
+                TORCH_CHECK_NOT_IMPLEMENTED(grid[i] + g.padding[i] <= most_pixels_with_stride,
+                                            "input gradients with a stride and ", grid[i],
+                                            " pixels in a row");
         const bool by_pixels = operation == Operation::weight_gradient;
         const bool rows_of_k = operation == Operation::forward || variant.one_tap;
         // With 16 rows, a thread loads less than a quad (four numbers) of the other operand per slice.
@@ -223,6 +237,8 @@ struct Work {
             .has_bias = operands.bias.defined(),
             .stores_quads =
                 !variant.in_parts && (!by_pixels || g.pointwise()) && quads(operands.result, adjacent),
+            .near = !variant.without_tiles && !variant.one_tap && is_near(operands.image) &&
+                    is_near(operands.other),
             .adjacent_taps = variant.without_tiles && g.stride[2] == 1 && g.dilation[2] == 1,
             .row_taps = variant.row_taps};
         std::array accesses{reads(operands.image), reads(operands.other), writes(operands.result), Access{}};
