@@ -137,6 +137,19 @@ TEST(GpuPlan, PrefersRowsOverWeightsInSharedMemory) {
     EXPECT_GE(plan({512, 512}, 32768).block_rows, 1);
 }
 
+TEST(GpuPlan, DividesProductsOfFewTilesWhereAsked) {
+    const auto form = [](bool divides) {
+        const std::vector<std::size_t> hidden{32, 16};
+        const auto plan = plan_variant(ModelDescription::plain(16, hidden), bare(), 8,
+                                       {32768, 1024, divides}, {32, Storage::resident});
+        return constants(plan.value()).at("stage1_form");
+    };
+    // 16 columns of 8 rows are 8 tiles for 32 threads; the input's gradient has 16.
+    EXPECT_EQ(form(true) >> 11, 2u | 1u << 2);
+    EXPECT_EQ(form(false) >> 11, 0u);
+    EXPECT_EQ(form(true) & 0x7FF, form(false));
+}
+
 TEST(GpuPlan, RefusesInOneSentence) {
     const auto refusal = [](const ModelDescription& model, const TrainingSpec& spec) {
         return plan_population(model, spec, 32, smallest, GpuShape::automatic).refusal;
@@ -156,7 +169,7 @@ TEST(GpuStages, ValuesNeededTogetherDoNotOverlap) {
     const ModelDescription model = default_network({40, 24, 16});
     Network network = network_of(model, Layout(model));
     constexpr std::uint32_t rows = 8;
-    network.place(rows);
+    network.place(rows, 64);
     using Range = std::pair<std::uint32_t, std::uint32_t>;
     const auto range = [](std::uint32_t at, std::uint32_t width) {
         return Range{at, at + rows * row_stride(quads(width))};
@@ -168,6 +181,10 @@ TEST(GpuStages, ValuesNeededTogetherDoNotOverlap) {
             needed.push_back(range(s.input_at, s.inputs));
         if (s.core == Core::layer_norm)
             needed.push_back(range(s.extra_at, s.width));
+        if (s.backward_parts > 1)
+            needed.push_back(
+                {s.backward_partials_at,
+                 s.backward_partials_at + partial_quads(quads(s.inputs), rows, s.backward_parts)});
         std::sort(needed.begin(), needed.end());
         for (std::size_t k = 1; k < needed.size(); ++k)
             EXPECT_LE(needed[k - 1].second, needed[k].first) << "stage " << i;
@@ -217,7 +234,7 @@ std::vector<AuditCase> audit_cases() {
     entropy.optimizer.kind = OptimizerSpec::Kind::sgd;
     momentum.optimizer.kind = OptimizerSpec::Kind::sgd;
     momentum.optimizer.momentum = 0.9;
-    constexpr DeviceLimits small{32768, 1024}, medium{49152, 1024}, large{65536, 1024};
+    constexpr DeviceLimits small{32768, 1024, true}, medium{49152, 1024, true}, large{65536, 1024, true};
     const std::vector<std::size_t> deep{40, 40, 40, 40, 40};
     return {
         {"16-32-16-1, batch 8", plain(16, {32, 16}), bare(), 8, small, {32, Storage::resident}},

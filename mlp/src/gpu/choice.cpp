@@ -13,9 +13,14 @@ namespace rekindle::mlp {
 
 namespace gpu {
 
-DeviceLimits limits_of(const runtime::Device& device) {
-    const runtime::Capabilities& can = device.info().can;
-    return {can.shared_bytes, can.maximum_threads};
+DeviceLimits limits_of(const runtime::Device& device, GpuShape shape) {
+    constexpr std::uint32_t amd = 0x1002;
+    const runtime::DeviceInfo& info = device.info();
+    // On AMD's GPUs, shared memory limits products before arithmetic does. CPU drivers use one form in each
+    // shape, so that both run where there is no GPU.
+    const bool divides =
+        info.vendor_id == amd || (info.type == runtime::DeviceType::cpu && shape == GpuShape::latency);
+    return {info.can.shared_bytes, info.can.maximum_threads, divides};
 }
 
 TrainingSpec shared_training(std::span<const TrainingSpec> members) {
@@ -71,7 +76,7 @@ std::string gpu_refusal(const runtime::Device& device, const ModelDescription& m
     const cpu::Plan fits(model, members.front()); // throws if model and loss do not match
     const GpuShape shape = gpu::chosen_shape(GpuShape::automatic, device.info(), members.size());
     return gpu::plan_population(gpu::shared_model(model, members), gpu::shared_training(members), 1,
-                                gpu::limits_of(device), shape)
+                                gpu::limits_of(device, shape), shape)
         .refusal;
 }
 

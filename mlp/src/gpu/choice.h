@@ -11,7 +11,7 @@
 
 namespace rekindle::mlp::gpu {
 
-DeviceLimits limits_of(const runtime::Device& device);
+DeviceLimits limits_of(const runtime::Device& device, GpuShape shape);
 
 /// One TrainingSpec that stands for all members, for plan_population, which reads only settings that they
 /// share. Momentum is on if any member uses it.

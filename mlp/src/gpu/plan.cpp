@@ -41,6 +41,10 @@ std::string_view kernel_name(std::uint32_t threads, bool trains, bool deep) {
     return names[deep][trains][std::countr_zero(threads / 32)];
 }
 
+std::uint32_t log2_of(std::uint32_t power_of_two) {
+    return static_cast<std::uint32_t>(std::countr_zero(power_of_two));
+}
+
 /// Why no kernel supports the model, or "".
 std::string refusal_of(const Network& network, const TrainingSpec& training) {
     if (training.bf16_storage)
@@ -130,7 +134,10 @@ class Planner {
                 total += 4 * quads(s.inputs) * row_stride(quads(s.width));
         return total;
     }
-    std::uint32_t scalar_count() const { return rows_ + std::max(threads_, 2 * rows_ * lanes_); }
+    /// A multiple of 4, so that what follows in shared memory begins at a multiple of 16 bytes.
+    std::uint32_t scalar_count() const {
+        return kernels::ceil_div(rows_ + std::max(threads_, 2 * rows_ * lanes_), 4u) * 4;
+    }
     std::uint32_t shared_bytes() const {
         constexpr std::uint32_t dropouts = (sizeof(std::uint32_t) + sizeof(float)) * most_stages;
         return 16 * arena_quads_ + dropouts + 4 * scalar_count() + 16;
@@ -148,18 +155,25 @@ class Planner {
                 continue;
             last = rows_ = rows;
             blocks_ = kernels::ceil_div(static_cast<std::uint32_t>(batch_), rows_);
-            network_.place(rows_);
-            scratch_at_ = (weights_in_shared() ? shared_weight_quads() : 0) +
-                          (vectors_in_shared_ ? layout_.vector_quads() : 0);
-            for (lanes_ = lanes_for(rows_);; lanes_ /= 2) {
-                head_at_ = scratch_at_ + std::max(sum_quads, rows_);
-                arena_quads_ = head_at_ + rows_ + network_.activation_quads;
-                if (shared_bytes() <= limits_.shared_bytes)
+            for (const bool divides : {true, false})
+                if ((limits_.divides_products || !divides) && fits(divides))
                     return true;
-                if (lanes_ <= least_row_lanes)
-                    break;
-            }
             if (rows_ == 1)
+                return false;
+        }
+    }
+
+    /// Places the values of blocks of rows_ rows.
+    bool fits(bool divides) {
+        network_.place(rows_, divides ? threads_ : 0);
+        scratch_at_ = (weights_in_shared() ? shared_weight_quads() : 0) +
+                      (vectors_in_shared_ ? layout_.vector_quads() : 0);
+        for (lanes_ = lanes_for(rows_);; lanes_ /= 2) {
+            head_at_ = scratch_at_ + std::max(sum_quads, rows_);
+            arena_quads_ = head_at_ + rows_ + network_.activation_quads;
+            if (shared_bytes() <= limits_.shared_bytes)
+                return true;
+            if (lanes_ <= least_row_lanes)
                 return false;
         }
     }
@@ -235,7 +249,8 @@ class Planner {
         const bool norm = s.core == Core::layer_norm;
         return {.form = static_cast<std::uint32_t>(s.core) | static_cast<std::uint32_t>(s.function) << 3 |
                         static_cast<std::uint32_t>(s.epilogue) << 6 | std::uint32_t{s.drops()} << 8 |
-                        std::uint32_t{s.keeps_derivative} << 9 | std::uint32_t{s.input_gradient} << 10,
+                        std::uint32_t{s.keeps_derivative} << 9 | std::uint32_t{s.input_gradient} << 10 |
+                        log2_of(s.forward_parts) << 11 | log2_of(s.backward_parts) << 13,
                 .inputs = s.inputs,
                 .width = s.width,
                 .input_at = activations + s.input_at,
@@ -244,6 +259,8 @@ class Planner {
                 .input_gradient_at = activations + s.input_gradient_at,
                 .extra_at = activations + s.extra_at,
                 .rstd_at = norm ? activations + s.rstd_at : 0,
+                .forward_partials_at = s.forward_parts > 1 ? activations + s.forward_partials_at : 0,
+                .backward_partials_at = s.backward_parts > 1 ? activations + s.backward_partials_at : 0,
                 .weights = s.weights,
                 .shared_weights = shared_weights,
                 .transposed = s.transposed,

@@ -39,6 +39,8 @@ inline constexpr std::size_t most_stages = 12;
 struct DeviceLimits {
     std::uint32_t shared_bytes = 32768; ///< per workgroup
     std::uint32_t threads = 1024;       ///< per workgroup
+    /// Threads divide products among them where that takes fewer loads (kernels/population/linear.slang).
+    bool divides_products = false;
 };
 
 /// One member's numbers; an array of these is at PopulationParameters::members. The host writes it before

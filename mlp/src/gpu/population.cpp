@@ -258,7 +258,7 @@ class GpuPopulation final : public Population {
     }
     GpuPlan plan_for(std::size_t batch_size) const {
         return plan_population(shared_model(model_, members_), shared_training(members_), batch_size,
-                               limits_of(*device_), shape_);
+                               limits_of(*device_, shape_), shape_);
     }
     std::vector<StageDropouts> dropouts_for(const GpuPlan& plan) const {
         const std::vector<double> own = model_.dropout_rates();

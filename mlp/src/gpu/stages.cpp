@@ -166,13 +166,16 @@ std::uint32_t arrange(std::vector<Block>& blocks) {
 /// the later phases run the stages backward.
 class Placement {
   public:
-    Placement(Network& network, std::uint32_t rows) : network_(network), rows_(rows) {
+    Placement(Network& network, std::uint32_t rows, std::uint32_t dividing_threads)
+        : network_(network), rows_(rows), threads_(dividing_threads) {
         const std::size_t count = network_.stages.size();
         for (std::size_t i = 0; i < count; ++i)
             add_values(i);
         finish_values();
         for (std::size_t i = 0; i < count; ++i)
             add_backward(i);
+        for (std::size_t i = 0; i < count; ++i)
+            add_partials(i);
         network_.activation_quads = arrange(blocks_);
         write_places();
     }
@@ -239,6 +242,31 @@ class Placement {
         }
     }
 
+    /// The parts of a product with so many quads of columns, each the sum of `depth` quads: as many as there
+    /// are threads for each tile of four rows.
+    std::uint32_t parts(std::uint32_t columns, std::uint32_t depth) const {
+        const std::uint32_t tiles = columns * (rows_ / 4);
+        if (threads_ == 0 || rows_ % 4 != 0)
+            return 1;
+        for (const std::uint32_t count : {4u, 2u})
+            if (tiles * count <= threads_ && depth >= count)
+                return count;
+        return 1;
+    }
+    /// The sums that the parts give to each other in one phase.
+    std::size_t partials(std::uint32_t columns, std::uint32_t parts, std::size_t phase) {
+        return parts == 1 ? none : add(partial_quads(columns, rows_, parts), phase, phase);
+    }
+    void add_partials(std::size_t i) {
+        Stage& s = network_.stages[i];
+        const bool linear = s.core == Core::linear;
+        const std::uint32_t inputs = quads(s.inputs), outputs = quads(s.width);
+        s.forward_parts = linear ? parts(outputs, inputs) : 1;
+        s.backward_parts = linear && s.input_gradient ? parts(inputs, outputs) : 1;
+        forward_partials_.push_back(partials(outputs, s.forward_parts, forward_phase(i)));
+        backward_partials_.push_back(partials(inputs, s.backward_parts, backward_phase(i)));
+    }
+
     std::uint32_t place(std::size_t block) const { return block == none ? 0 : blocks_[block].at; }
     void write_places() {
         for (std::size_t i = 0; i < stage_count(); ++i) {
@@ -248,6 +276,8 @@ class Placement {
             s.gradient_at = place(gradients_[i]);
             s.input_gradient_at = i > 0 ? place(gradients_[i - 1]) : 0;
             s.rstd_at = place(rstd_[i]);
+            s.forward_partials_at = place(forward_partials_[i]);
+            s.backward_partials_at = place(backward_partials_[i]);
             s.extra_at = s.core == Core::residual_begin ? place(gradients_[s.partner])
                          : s.core == Core::residual_end ? place(values_[s.partner])
                                                         : place(normalized_[i]);
@@ -259,15 +289,15 @@ class Placement {
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     Network& network_;
-    std::uint32_t rows_;
+    std::uint32_t rows_, threads_;
     std::vector<Block> blocks_;
-    std::vector<std::size_t> values_, gradients_, normalized_, rstd_;
+    std::vector<std::size_t> values_, gradients_, normalized_, rstd_, forward_partials_, backward_partials_;
 };
 
 } // namespace
 
-void Network::place(std::uint32_t rows) {
-    Placement(*this, rows);
+void Network::place(std::uint32_t rows, std::uint32_t dividing_threads) {
+    Placement(*this, rows, dividing_threads);
 }
 
 Network network_of(const ModelDescription& model, const Layout& layout) {

@@ -24,6 +24,12 @@ constexpr std::uint32_t row_stride(std::uint32_t row_quads) {
     return row_quads | 1u;
 }
 
+/// Quads for the sums that `parts` threads give to each other for every tile of four rows: of two threads,
+/// each gives two rows; of four, each gives four.
+constexpr std::uint32_t partial_quads(std::uint32_t columns, std::uint32_t rows, std::uint32_t parts) {
+    return (parts == 2 ? 1 : 4) * columns * rows;
+}
+
 struct Stage {
     Core core{};
     Activation function = Activation::identity;
@@ -39,6 +45,10 @@ struct Stage {
     /// The places of its values, in quads of the activations' part of shared memory.
     std::uint32_t input_at = 0, value_at = 0, gradient_at = 0, input_gradient_at = 0, extra_at = 0,
                   rstd_at = 0;
+    /// How many threads share a tile of the product and of the input's gradient (1: none do), and where
+    /// their sums are.
+    std::uint32_t forward_parts = 1, backward_parts = 1;
+    std::uint32_t forward_partials_at = 0, backward_partials_at = 0;
 
     std::uint32_t tiles() const { return core == Core::linear ? quads(inputs) * quads(width) : 0; }
     bool drops() const { return dropout != no_dropout; }
@@ -61,8 +71,9 @@ struct Network {
     std::uint32_t activation_quads = 0; ///< shared memory for the rows given to place()
 
     /// Assigns a place to every value for blocks of `rows` rows. Values that are never needed at the same
-    /// time share memory.
-    void place(std::uint32_t rows);
+    /// time share memory. dividing_threads: of a workgroup, if they divide products among them
+    /// (kernels/population/linear.slang); 0: they do not.
+    void place(std::uint32_t rows, std::uint32_t dividing_threads);
 };
 
 /// Precondition: cpu::Plan accepts the model.
