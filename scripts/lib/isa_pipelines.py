@@ -31,9 +31,9 @@ PIPELINES = (
     ("attention_forward", "64 rows, width 64, float16"),
     ("attention_columns_forward_64_16x16x16", "plain"),
     ("attention_columns_keys_64_4_16x16x16", "plain"),
-    ("train_population_32", "16-32-16-1, batch 8"),
-    ("train_population_64", "54-32-16-1, batch 8"),
-    ("train_population_256", "default 54-128-64-1, batch 32"),
+    ("train_population_32", "16-32-16-1, batch 8, divided"),
+    ("train_population_64", "54-32-16-1, batch 8, divided"),
+    ("train_population_256", "default 54-128-64-1, batch 32, divided"),
     ("recurrent_layer_1", "lstm"),
     ("softmax_forward", "softmax, rows in registers"),
 )

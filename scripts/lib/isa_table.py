@@ -129,7 +129,8 @@ def page(registered, families, audited, problems, rows_file):
         "and code on any family are, for each family, VGPRs, SGPRs, subgroups that fit on a SIMD at the same time, the compiler's\n"
         "estimate of the latency of one pass in cycles, and for the pipelines in the table below also the lanes of a subgroup and the\n"
         "model's share, share with what surrounds the loop, and limit. -: the family lacks a feature that the kernel needs\n"
-        "([reference/kernels.md](reference/kernels.md)), or, in the last three, no loop multiplies."
+        "([reference/kernels.md](reference/kernels.md)), its subgroups have 64 lanes and the case is divided (products of populations\n"
+        "whose tiles several threads share, which the host chooses for subgroups of 32), or, in the last three, no loop multiplies."
     )
     yield ""
     yield "## How fast they can be at most"

@@ -140,8 +140,8 @@ TEST(GpuPlan, PrefersRowsOverWeightsInSharedMemory) {
 TEST(GpuPlan, DividesProductsOfFewTilesWhereAsked) {
     const auto form = [](bool divides) {
         const std::vector<std::size_t> hidden{32, 16};
-        const auto plan = plan_variant(ModelDescription::plain(16, hidden), bare(), 8,
-                                       {32768, 1024, divides}, {32, Storage::resident});
+        const auto plan = plan_variant(ModelDescription::plain(16, hidden), bare(), 8, {32768, 1024, divides},
+                                       {32, Storage::resident});
         return constants(plan.value()).at("stage1_form");
     };
     // 16 columns of 8 rows are 8 tiles for 32 threads; the input's gradient has 16.
@@ -220,8 +220,8 @@ ModelDescription residual_network() {
 }
 
 /// Covers the choices of the selection: each workgroup size with each kind of storage that fits it, each
-/// loss, each optimizer, each size of shared memory.
-std::vector<AuditCase> audit_cases() {
+/// loss, each optimizer, each size of shared memory. All with whole tiles.
+std::vector<AuditCase> whole_cases() {
     const auto plain = [](std::size_t inputs, std::vector<std::size_t> hidden) {
         return ModelDescription::plain(inputs, hidden);
     };
@@ -234,7 +234,7 @@ std::vector<AuditCase> audit_cases() {
     entropy.optimizer.kind = OptimizerSpec::Kind::sgd;
     momentum.optimizer.kind = OptimizerSpec::Kind::sgd;
     momentum.optimizer.momentum = 0.9;
-    constexpr DeviceLimits small{32768, 1024, true}, medium{49152, 1024, true}, large{65536, 1024, true};
+    constexpr DeviceLimits small{32768, 1024}, medium{49152, 1024}, large{65536, 1024};
     const std::vector<std::size_t> deep{40, 40, 40, 40, 40};
     return {
         {"16-32-16-1, batch 8", plain(16, {32, 16}), bare(), 8, small, {32, Storage::resident}},
@@ -309,6 +309,24 @@ std::vector<AuditCase> audit_cases() {
          small,
          {512, Storage::memory}},
     };
+}
+
+/// Those cases, and each again with divided products if that changes the plan.
+std::vector<AuditCase> audit_cases() {
+    std::vector<AuditCase> cases;
+    for (const AuditCase& whole : whole_cases()) {
+        AuditCase divided = whole;
+        divided.name += ", divided";
+        divided.limits.divides_products = true;
+        cases.push_back(whole);
+        const auto plan_of = [](const AuditCase& c) {
+            return plan_variant(c.model, c.training, c.batch, c.limits, c.variant);
+        };
+        const auto plan = plan_of(whole), other = plan_of(divided);
+        if (plan && other && constants(*plan) != constants(*other))
+            cases.push_back(divided);
+    }
+    return cases;
 }
 
 /// Names the constants that differ from the kernel's initial values.

@@ -15,8 +15,8 @@ using namespace cpu;
 static_assert(static_cast<std::uint32_t>(RandomPurpose::dropout) == 3, "masks.h repeats the value");
 
 Engine::Impl::Impl(const ModelDescription& m, TrainingSpec spec, InstructionSet instructions)
-    : model(m.with_dropout_rates(spec.dropout_rates)), training(std::move(spec)), plan(model, training), network(plan.network()),
-      kernels(cpu::kernels(instructions)) {
+    : model(m.with_dropout_rates(spec.dropout_rates)), training(std::move(spec)), plan(model, training),
+      network(plan.network()), kernels(cpu::kernels(instructions)) {
     const std::size_t floats = plan.parameter_floats();
     parameters = Arena(floats, 0);
     if (has_array(training, StateArray::first_moment))

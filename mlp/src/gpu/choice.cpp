@@ -16,10 +16,11 @@ namespace gpu {
 DeviceLimits limits_of(const runtime::Device& device, GpuShape shape) {
     constexpr std::uint32_t amd = 0x1002;
     const runtime::DeviceInfo& info = device.info();
-    // On AMD's GPUs, shared memory limits products before arithmetic does. CPU drivers use one form in each
-    // shape, so that both run where there is no GPU.
-    const bool divides =
-        info.vendor_id == amd || (info.type == runtime::DeviceType::cpu && shape == GpuShape::latency);
+    // On AMD's GPUs, shared memory limits products before arithmetic does. GCN, whose subgroups always have
+    // 64 lanes, has too few registers for divided products. CPU drivers use one form in each shape, so that
+    // both run where there is no GPU.
+    const bool divides = (info.vendor_id == amd && info.can.minimum_subgroup <= 32) ||
+                         (info.type == runtime::DeviceType::cpu && shape == GpuShape::latency);
     return {info.can.shared_bytes, info.can.maximum_threads, divides};
 }
 

@@ -78,6 +78,11 @@ for_each_pipeline(const runtime::Device& device,
                 });
                 continue;
             }
+            if (one.name.ends_with(", divided") && device.info().can.minimum_subgroup > 32) {
+                ++counts.not_for_device; // the host divides products only with small subgroups (mlp)
+                counts.lacking.insert("subgroups of 32");
+                continue;
+            }
             try {
                 make(kernel, one);
                 ++counts.made;
