@@ -1,5 +1,6 @@
 #include <rekindle/base/text.h>
 #include <rekindle/foundation/error.h>
+#include <rekindle/foundation/text.h>
 #include <rekindle/mlp/model.h>
 
 #include <nlohmann/json.hpp>
@@ -86,8 +87,7 @@ ModelDescription ModelDescription::with_dropout_rates(std::span<const double> ra
             ++used;
         }
     if (used != rates.size())
-        throw usage_error(std::to_string(rates.size()) + " dropout rates for " + std::to_string(used) +
-                          " dropout layers")
+        throw usage_error(counted(rates.size(), "dropout rate") + " for " + counted(used, "dropout layer"))
             .at("dropout_rates")
             .expected("one rate for each dropout layer");
     return model;

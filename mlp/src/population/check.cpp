@@ -1,5 +1,7 @@
 #include "population/check.h"
 
+#include <rekindle/foundation/text.h>
+
 #include <algorithm>
 #include <string>
 
@@ -38,7 +40,7 @@ void check_members(std::span<const TrainingSpec> members, const ModelDescription
     const std::size_t dropouts = model.dropout_rates().size();
     for (std::size_t m = 0; m < members.size(); ++m) {
         if (const std::size_t rates = members[m].dropout_rates.size(); rates != 0 && rates != dropouts)
-            throw usage_error(std::to_string(rates) + " dropout rates")
+            throw usage_error(counted(rates, "dropout rate"))
                 .at(member_name(m) + ".dropout_rates")
                 .expected(std::to_string(dropouts) + ", one for each dropout layer of the network");
         try {
