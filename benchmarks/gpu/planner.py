@@ -1,6 +1,6 @@
 """Compares the plans that the cost model chooses (products/) with the fastest ones: tiles and splits of k.
 
-    python benchmarks/gpu/planner.py measure FILE [--minutes M] [--rounds N] [--only KIND…]
+    python benchmarks/gpu/planner.py measure FILE [--minutes M] [--rounds N] [--only KIND…] [--seed N]
     python benchmarks/gpu/planner.py report FILE
     python benchmarks/gpu/planner.py evaluate FILE [--rates TEXT] [--tool PATH]
     python benchmarks/gpu/planner.py fit FILE [--tool PATH]
@@ -9,8 +9,8 @@ measure: on the device rvk, times every plan of 184 products (those of pytorch_d
 ones, and of the convolutions and attention of pytorch_device.py, and appends all times to FILE, one JSON line for each shape and
 round. It uses REKINDLE_AUTOTUNE, whose results it does not keep: before each shape the device works for 60 ms, and the time
 of a plan is the least of three measurements that alternate with those of the other plans. Rounds are separate processes.
-Stops after M minutes, and says how much is missing.
-report: how much longer the chosen plans took than the fastest ones; a plan's time is the median of its rounds.
+Stops after M minutes, and says how much is missing. --seed: another number draws other random products.
+report: how much longer the chosen plans took than the fastest ones; a plan's time is the least of its rounds.
 evaluate: the same for the plans that the present cost model chooses, with the rates in FILE or those given; needs no GPU.
 fit: finds the rates with which the cost model's times are closest to the measured ones; needs no GPU.
 The last two run rekindle_products_tool (ninja -C build/release rekindle_products_tool).
@@ -94,12 +94,12 @@ def random_product(generator: random.Random, kind: str):
     return product_case(kind, dtype, m, n, k, batch, layout)
 
 
-def all_cases() -> list:
+def all_cases(seed: int) -> list:
     """All shapes, the kinds mixed, so that a run that is cut short has some of each."""
     of_benchmark = benchmark_cases()
     products = [case for case in of_benchmark if case[0] == "product"]
     products += grid_of_products(PRODUCTS - len(products))
-    generator = random.Random(31)
+    generator = random.Random(seed)
     groups = [products, [random_product(generator, "random") for _ in range(RANDOM_PRODUCTS)],
               *([case for case in of_benchmark if case[0] == kind] for kind in KINDS[2:])]
     order = sorted((i / len(group), number, i) for number, group in enumerate(groups) for i in range(len(group)))
@@ -108,7 +108,7 @@ def all_cases() -> list:
 
 # Measuring
 
-def child(kinds: list[str], deadline: float) -> None:
+def child(kinds: list[str], seed: int, deadline: float) -> None:
     """Runs each shape once, which tunes it; the parent reads the times from the log."""
     import torch
     import device_cases  # noqa: F401 (loads the device where `import torch` alone does not)
@@ -122,7 +122,7 @@ def child(kinds: list[str], deadline: float) -> None:
                 a @ a
             torch.rvk.synchronize()
     a @ a
-    cases = [case for case in all_cases() if case[0] in kinds]
+    cases = [case for case in all_cases(seed) if case[0] in kinds]
     for number, (kind, name, make) in enumerate(cases):
         if time.time() > deadline:
             print(f"{len(cases) - number} of {len(cases)} shapes missing: the time is up", flush=True)
@@ -143,7 +143,8 @@ def parsed_key(key: str) -> dict:
     """The fields of a shape, from the key of its tuning result."""
     if found := re.fullmatch(r"(\w+) product (\d+) x (\d+)x(\d+)x(\d+) (\S+)", key):
         type_, batch, m, n, k = found[1], *map(int, found.groups()[1:5])
-        return {"kind": "product", "type": type_, "batch": batch, "m": m, "n": n, "k": k}
+        return {"kind": "product", "type": type_, "batch": batch, "m": m, "n": n, "k": k,
+                "a_in_eights": found[6][0].isupper(), "b_in_eights": found[6][1].isupper()}
     if found := re.fullmatch(r"(\w+) convolution, ([\w ]+), (\d+) x (\d+)x(\d+)x(\d+), (\d+) channels, (\d+) taps( by .*)?", key):
         groups, m, n, k, channels, taps = map(int, found.groups()[2:8])
         return {"kind": "convolution", "type": found[1], "m": m, "n": n, "k": k, "groups": groups, "channels": channels,
@@ -167,13 +168,13 @@ def json_line(line: str, group: str, number: int) -> dict | None:
     return None
 
 
-def measure_round(path: str, kinds: list[str], deadline: float, number: int, folder: str) -> int:
+def measure_round(options: argparse.Namespace, deadline: float, number: int, folder: str) -> int:
     """Runs one child process; returns its exit status. folder: for compiled pipelines; nothing else is kept there."""
     shutil.rmtree(os.path.join(folder, "tuning"), ignore_errors=True)
     environment = os.environ | {"REKINDLE_AUTOTUNE": "1", "REKINDLE_LOG": "1", "REKINDLE_CACHE_DIR": folder}
-    with open(path, "a", encoding="utf-8") as file:
-        process = subprocess.Popen([sys.executable, __file__, "child", "--only", *kinds, "--deadline", str(deadline)],
-                                   stderr=subprocess.PIPE, text=True, env=environment)
+    command = [sys.executable, __file__, "child", "--only", *options.only, "--seed", str(options.seed), "--deadline", str(deadline)]
+    with open(options.file, "a", encoding="utf-8") as file:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
         group = "product"
         for line in process.stderr:
             if line.startswith("shape "):
@@ -193,7 +194,7 @@ def measure(options: argparse.Namespace) -> int:
             if time.time() > deadline:
                 print(f"round {number + 1} of {options.rounds} missing: the time is up")
                 break
-            if status := measure_round(options.file, options.only, deadline, number, folder):
+            if status := measure_round(options, deadline, number, folder):
                 print(f"the child process of round {number + 1} ended with status {status}")
                 return 1
     return report(options)
@@ -202,7 +203,7 @@ def measure(options: argparse.Namespace) -> int:
 # Evaluating
 
 def merged(path: str) -> list[dict]:
-    """The device, then every shape once, with the medians of its rounds."""
+    """The device, then every shape once, with the least times of its rounds: the clocks of a GPU can fall for a while."""
     device, shapes = {}, {}
     times = collections.defaultdict(lambda: collections.defaultdict(list))
     with open(path, encoding="utf-8") as file:
@@ -214,7 +215,7 @@ def merged(path: str) -> list[dict]:
             for name, seconds in line["seconds"].items():
                 times[line["key"]][name].append(seconds)
     for key, shape in shapes.items():
-        shape["seconds"] = {name: statistics.median(some) for name, some in times[key].items()}
+        shape["seconds"] = {name: min(some) for name, some in times[key].items()}
     return ([device] if device else []) + list(shapes.values())
 
 
@@ -251,12 +252,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--seed", type=int, default=31, help="of the random products")
     parser.add_argument("--rates", default="", help='"float32_rate=… …", or "default"')
     parser.add_argument("--tool", default=str(ROOT / "build" / "release" / "tests" / "rekindle_products_tool"))
     parser.add_argument("--deadline", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.command == "child":
-        child(options.only, options.deadline)
+        child(options.only, options.seed, options.deadline)
         return 0
     if options.command == "measure":
         return measure(options)

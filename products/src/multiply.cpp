@@ -117,22 +117,34 @@ void queue_one(const Product& product, std::int64_t matrices, std::int64_t k_par
     queue({kernel, groups, std::as_bytes(std::span(&p, 1)), constants});
 }
 
+constexpr std::int64_t numbers_at_once = 8; // that kernels on matrix units load
+
+/// The values of the constants a_sharing and b_sharing.
+struct Sharing {
+    std::uint32_t a, b;
+};
+Sharing sharing_of_factors(const Product& product, std::int64_t width) {
+    const Matrix &a = product.a, &b = product.b;
+    const WideAccess wide{width, static_cast<std::uint64_t>(width * product.element_bytes)};
+    const auto batch_stride = [&](const Matrix& m) { return product.batch == 1 ? 0 : m.batch_stride; };
+    return {
+        sharing_of({a.address, a.rows, a.row_stride, a.columns, a.column_stride, batch_stride(a)}, wide),
+        sharing_of({b.address, b.columns, b.column_stride, a.columns, b.row_stride, batch_stride(b)}, wide)};
+}
+
 /// The constants that depend on the operands. C: ProductConstants or ProductUnitsConstants.
 template <class C>
 void set_constants(C& constants, const Product& part, const Plan& plan) {
-    const Matrix &a = part.a, &b = part.b, &c = part.c;
+    const Matrix& c = part.c;
     const Tile& tile = plan.tile;
-    const std::int64_t k = a.columns, width = tile.on_units ? 8 : 4;
-    const auto bytes = static_cast<std::uint64_t>(part.element_bytes);
-    const std::uint64_t result_bytes = part.result_dtype == part.dtype ? bytes : sum_bytes(part.type);
-    const WideAccess wide{width, static_cast<std::uint64_t>(width) * bytes};
-    const auto batch_stride = [&](const Matrix& m) { return part.batch == 1 ? 0 : m.batch_stride; };
+    const std::uint64_t result_bytes = part.result_dtype == part.dtype
+                                           ? static_cast<std::uint64_t>(part.element_bytes)
+                                           : sum_bytes(part.type);
+    const Sharing sharing = sharing_of_factors(part, tile.on_units ? numbers_at_once : 4);
     constants.dtype = tile.on_units ? part.result_dtype : part.dtype;
-    constants.edges = edges_of(c.rows, c.columns, k, tile.rows, tile.columns, tile.depth);
-    constants.a_sharing =
-        sharing_of({a.address, c.rows, a.row_stride, k, a.column_stride, batch_stride(a)}, wide);
-    constants.b_sharing =
-        sharing_of({b.address, c.columns, b.column_stride, k, b.row_stride, batch_stride(b)}, wide);
+    constants.edges = edges_of(c.rows, c.columns, part.a.columns, tile.rows, tile.columns, tile.depth);
+    constants.a_sharing = sharing.a;
+    constants.b_sharing = sharing.b;
     constants.in_parts = plan.parts > 1 ? 1 : 0;
     constants.adds = part.d.has_value() ? 1 : 0;
     const ResultLayout result{c.address, c.rows, c.columns, c.row_stride, c.column_stride, c.batch_stride};
@@ -170,6 +182,11 @@ runtime::Groups linear_groups(std::int64_t count, std::int64_t per_group) {
 }
 
 } // namespace
+
+ProductShape Product::shape() const {
+    const Sharing sharing = sharing_of_factors(*this, numbers_at_once);
+    return {type, c.rows, c.columns, a.columns, batch, loads_wide(sharing.a), loads_wide(sharing.b)};
+}
 
 void multiply(const Product& product, const Plan& plan, const QueueLaunch& queue) {
     const auto queue_part = [&](const Product& part, std::int64_t batch) {

@@ -32,6 +32,7 @@ Plan in_parts(const Tile& tile, std::int64_t k, std::int64_t target) {
 /// The size of the matrix product that a plan computes.
 struct ProductSize {
     std::int64_t m, n, k, count;
+    bool a_in_eights = true, b_in_eights = true; // as in ProductShape
 };
 
 /// Adds the tile with every split of k that is worthwhile. matrices: how many the launch that adds parts
@@ -49,14 +50,16 @@ void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, con
     }
 }
 
-/// Estimates a thread's registers from the number of sums that it holds; measured with NVIDIA's driver.
+/// Estimates a thread's registers from the number of sums that it holds, and of the addresses that it gathers
+/// from; measured with NVIDIA's driver.
 std::uint32_t registers_of(const Tile& tile) {
     const std::uint32_t sums = tile.rows * tile.columns / tile.kernel->threads;
-    return tile.on_units ? 88 + sums * 5 / 4 : 56 + sums;
+    return tile.on_units ? 88 + sums * 5 / 4 + (tile.gathers ? 16 : 0) : 56 + sums;
 }
 
 /// The work of a workgroup that sums `k` products for each element of its tile.
-GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint32_t result_bytes) {
+GroupWork work_of(ElementType type, const Tile& tile, const ProductSize& size, std::int64_t k,
+                  std::uint32_t result_bytes) {
     // Each gathered element needs an index, and its neighbors may lie elsewhere. Kernels without matrix units
     // load four numbers at once, the others eight.
     const double gathering = tile.gathers ? 1.5 : 1, narrow_loads = tile.on_units ? 1 : 2.1;
@@ -64,14 +67,21 @@ GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint3
     // Without matrix units, a thread with more sums multiplies what it loads from shared memory more often.
     const double sums = rows * columns / tile.kernel->threads;
     const double reuse = tile.on_units ? 1 : sums / (sums + 4);
-    const double loaded = (rows + columns) * depth * (tile.on_units ? 2 : std::max(4u, bytes_of(type)));
+    const double bytes = tile.on_units ? 2 : std::max(4u, bytes_of(type));
+    const double loaded = (rows + columns) * depth * bytes;
+    // Matrix units multiply eights. What a thread loads as single numbers, it must have before it can pack
+    // them; the factors were fitted to an H100's times.
+    const double single =
+        tile.on_units ? (size.a_in_eights ? 0 : rows) + (size.b_in_eights ? 0 : columns) : 0;
+    const double single_bytes = 1.5 * single * depth * bytes;
+    const double packing = 0.7 * single * depth / 8 / tile.kernel->threads;
     return {.on_units = tile.on_units,
             .slices = static_cast<double>(ceil_div<std::int64_t>(std::max<std::int64_t>(k, 1), tile.depth)),
             .multiply_adds = rows * columns * depth,
-            .loaded_bytes = loaded * gathering * narrow_loads,
+            .loaded_bytes = loaded * gathering * narrow_loads + single_bytes,
             .edge_bytes = loaded + rows * columns * result_bytes,
             .converted_bytes = tile.on_units && result_bytes == 2 ? rows * columns * result_bytes : 0,
-            .latency = tile.on_units ? 1 : depth / 24 * (tile.iterations > 1 ? 2 : 1),
+            .latency = tile.on_units ? 1 + packing : depth / 24 * (tile.iterations > 1 ? 2 : 1),
             .threads = tile.kernel->threads,
             .registers = registers_of(tile),
             .shared_bytes = tile.shared_bytes(type),
@@ -81,7 +91,7 @@ GroupWork work_of(ElementType type, const Tile& tile, std::int64_t k, std::uint3
 double estimate_product(const DeviceParameters& device, ElementType type, const ProductSize& size,
                         const Plan& plan) {
     const std::uint32_t result_bytes = plan.parts > 1 ? sum_bytes(type) : bytes_of(type);
-    const GroupWork work = work_of(type, plan.tile, std::min(plan.k_part, size.k), result_bytes);
+    const GroupWork work = work_of(type, plan.tile, size, std::min(plan.k_part, size.k), result_bytes);
     const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n),
                k = static_cast<double>(size.k), count = static_cast<double>(size.count),
                parts = static_cast<double>(plan.parts);
@@ -118,7 +128,9 @@ bool is_one_launch(const ProductShape& shape, const Tile& tile) {
 }
 
 double estimate(const DeviceParameters& device, const ProductShape& shape, const Plan& plan) {
-    return estimate_product(device, shape.type, {shape.m, shape.n, shape.k, shape.batch}, plan);
+    return estimate_product(device, shape.type,
+                            {shape.m, shape.n, shape.k, shape.batch, shape.a_in_eights, shape.b_in_eights},
+                            plan);
 }
 
 double estimate(const DeviceParameters& device, const ConvolutionShape& shape, const Plan& plan) {

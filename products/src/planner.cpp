@@ -15,7 +15,8 @@ std::size_t hash_of(std::initializer_list<std::int64_t> numbers) {
     return hash >> 32;
 }
 std::size_t hash_of(const ProductShape& s) {
-    return hash_of({static_cast<std::int64_t>(s.type), s.m, s.n, s.k, s.batch});
+    return hash_of({static_cast<std::int64_t>(s.type), s.m, s.n, s.k, s.batch,
+                    (s.a_in_eights ? 1 : 0) + (s.b_in_eights ? 2 : 0)});
 }
 std::size_t hash_of(const ConvolutionShape& s) {
     return hash_of({static_cast<std::int64_t>(s.type), static_cast<std::int64_t>(s.pass), s.m, s.n, s.k,

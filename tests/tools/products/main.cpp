@@ -23,7 +23,8 @@ using nlohmann::json;
 
 /// One shape with the times of its plans.
 struct Case {
-    std::string name;
+    std::string name, group; ///< group: of planner.py
+
     std::vector<Sample> samples;
 };
 
@@ -59,13 +60,19 @@ void add_samples(Case& one, const json& times, const auto& shape, const std::vec
 }
 
 Case case_of(const DeviceParameters& device, const json& line) {
-    Case one{line.at("key"), {}};
+    Case one{line.at("key"), line.at("group"), {}};
     if (line.at("kind") == "attention") // its kernels are few, and planner.py reports their losses
         return one;
     const json& times = line.at("seconds");
     const ElementType type = type_named(line.at("type"));
     if (line.at("kind") == "product") {
-        const ProductShape shape{type, line.at("m"), line.at("n"), line.at("k"), line.at("batch")};
+        const ProductShape shape{type,
+                                 line.at("m"),
+                                 line.at("n"),
+                                 line.at("k"),
+                                 line.at("batch"),
+                                 line.at("a_in_eights"),
+                                 line.at("b_in_eights")};
         add_samples(one, times, shape, possible_plans(device, shape));
     } else {
         const ConvolutionShape shape{type,
@@ -112,25 +119,26 @@ double loss(const DeviceParameters& device, const Case& one, std::string* chosen
 }
 
 void evaluate(const DeviceParameters& device, const std::vector<Case>& cases) {
-    std::vector<std::pair<double, std::string>> losses;
+    std::map<std::string, std::vector<std::pair<double, std::string>>> losses;
     std::vector<Sample> samples;
-    double sum = 0;
     for (const Case& one : cases) {
         std::string chosen, fastest;
         const double lost = loss(device, one, &chosen, &fastest);
-        sum += lost;
-        losses.emplace_back(lost, one.name + ": " + chosen + " instead of " + fastest);
+        losses[one.group].emplace_back(lost, one.name + ": " + chosen + " instead of " + fastest);
         samples.insert(samples.end(), one.samples.begin(), one.samples.end());
     }
-    std::ranges::sort(losses, std::greater());
     std::printf("rates %s\n%zu shapes, %zu times, misfit %.3f\n", rates_text(device).c_str(), cases.size(),
                 samples.size(), misfit(device, samples));
-    if (losses.empty())
-        return;
-    std::printf("loss: %.1f %% on average, %.1f %% at worst\n",
-                100 * sum / static_cast<double>(losses.size()), 100 * losses.front().first);
-    for (std::size_t i = 0; i < std::min<std::size_t>(losses.size(), 15); ++i)
-        std::printf("  %5.1f %%  %s\n", 100 * losses[i].first, losses[i].second.c_str());
+    for (auto& [group, some] : losses) {
+        std::ranges::sort(some, std::greater());
+        double sum = 0;
+        for (const auto& [lost, text] : some)
+            sum += lost;
+        std::printf("%s: %zu shapes, loss %.1f %% on average, %.1f %% at worst\n", group.c_str(), some.size(),
+                    100 * sum / static_cast<double>(some.size()), 100 * some.front().first);
+        for (std::size_t i = 0; i < std::min<std::size_t>(some.size(), 5); ++i)
+            std::printf("  %5.1f %%  %s\n", 100 * some[i].first, some[i].second.c_str());
+    }
 }
 
 int run(int count, char** words) {

@@ -36,6 +36,12 @@ constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide
                                                         : kernels::value::sharing_lanes_along_outer;
 }
 
+/// Whether the kernels load several adjacent elements at once.
+constexpr bool loads_wide(std::uint32_t sharing) {
+    return sharing == kernels::value::sharing_quads_along_k ||
+           sharing == kernels::value::sharing_quads_along_outer;
+}
+
 /// Address and strides of C. Strides are in elements.
 struct ResultLayout {
     std::uint64_t address = 0;

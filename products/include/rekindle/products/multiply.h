@@ -34,7 +34,7 @@ struct Product {
     std::optional<Matrix> d{};         ///< empty: nothing is added
     std::uint64_t alpha = 0, beta = 0; ///< bits of a number of the accumulator type
 
-    ProductShape shape() const { return {type, c.rows, c.columns, a.columns, batch}; }
+    ProductShape shape() const;
 };
 
 /// One dispatch. Valid only during the call.

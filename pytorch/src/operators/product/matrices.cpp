@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
 #include <limits>
 
 namespace rvk {
@@ -94,16 +95,20 @@ void multiply_by(const products::Plan& plan, const Product& work) {
                       });
 }
 
-/// The key for tuned plans: the shape, and the layouts, which affect speed.
+/// The key for tuned plans: the shape, and the layouts, which affect speed. Lowercase letters are those of
+/// factors that kernels on matrix units load one number at a time.
 std::string key_of(const Product& work) {
     const products::Product& product = work.product;
-    const auto order = [](const products::Matrix& m) {
-        return m.column_stride == 1 ? "N" : m.row_stride == 1 ? "T" : "S";
+    const products::ProductShape shape = product.shape();
+    const auto order = [](const products::Matrix& m, bool in_eights = true) {
+        const char letter = m.column_stride == 1 ? 'N' : m.row_stride == 1 ? 'T' : 'S';
+        return std::string(1, in_eights ? letter : static_cast<char>(std::tolower(letter)));
     };
     const auto text = [](std::int64_t number) { return std::to_string(number); };
     return std::string(products::name(product.type)) + " product " + text(product.batch) + " x " +
-           text(product.c.rows) + "x" + text(product.c.columns) + "x" + text(product.a.columns) + " " +
-           order(product.a) + order(product.b) + order(product.c) + (product.d ? "+" : "");
+           text(shape.m) + "x" + text(shape.n) + "x" + text(shape.k) + " " +
+           order(product.a, shape.a_in_eights) + order(product.b, shape.b_in_eights) + order(product.c) +
+           (product.d ? "+" : "");
 }
 
 /// Measures the plans with a separate tensor for the result, because D may be C.
