@@ -87,10 +87,11 @@ class UnitKernels : public runtime::test::DeviceTest {
 /// A factor of a product: `outer` rows of A or columns of B, each of `k` numbers.
 struct Layout {
     bool along_k;
-    std::uint32_t padding; ///< numbers from the end of one row in memory to the beginning of the next
+    std::uint32_t padding;    ///< numbers from the end of one row in memory to the beginning of the next
+    std::uint32_t spread = 1; ///< from one number of a row to the next
 
-    std::uint32_t outer_stride(std::uint32_t k) const { return along_k ? k + padding : 1; }
-    std::uint32_t k_stride(std::uint32_t outer) const { return along_k ? 1 : outer + padding; }
+    std::uint32_t outer_stride(std::uint32_t k) const { return spread * (along_k ? k + padding : 1); }
+    std::uint32_t k_stride(std::uint32_t outer) const { return spread * (along_k ? 1 : outer + padding); }
 };
 
 struct Product {
@@ -102,7 +103,7 @@ struct Product {
         return std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) +
                (a.along_k ? ", A along k" : ", A along rows") +
                (b.along_k ? ", B along k" : ", B along columns") + ", padding " + std::to_string(a.padding) +
-               ", parts " + std::to_string(parts);
+               ", spread " + std::to_string(a.spread) + ", parts " + std::to_string(parts);
     }
 };
 
@@ -112,7 +113,7 @@ class UnitProducts : public UnitKernels {
                            unsigned seed) {
         const std::size_t room = layout.along_k ? std::size_t{outer} * (k + layout.padding)
                                                 : std::size_t{k} * (outer + layout.padding);
-        return Operand(type, std::size_t{outer} * k, room, seed, [&](std::size_t i) {
+        return Operand(type, std::size_t{outer} * k, room * layout.spread, seed, [&](std::size_t i) {
             return i / k * layout.outer_stride(k) + i % k * layout.k_stride(outer);
         });
     }
@@ -178,18 +179,25 @@ TEST_F(UnitProducts, AreExactInEveryTileAndLayout) {
                     if (!runs(tile.rows, tile.columns))
                         continue;
                     const auto with = [&](std::uint32_t m, std::uint32_t n, std::uint32_t k,
-                                          std::uint32_t padding, std::uint32_t parts = 1) {
-                        check(type, tile, {m, n, k, {a_along_k, padding}, {b_along_k, padding}, parts});
+                                          std::uint32_t padding, std::uint32_t parts = 1,
+                                          std::uint32_t spread = 1) {
+                        check(type, tile,
+                              {m, n, k, {a_along_k, padding, spread}, {b_along_k, padding, spread}, parts});
                     };
                     const std::uint32_t rows = tile.rows, columns = tile.columns, depth = tile.depth;
                     with(rows + 8, columns + 24, 2 * depth + 24, 16); // edges, and a rest of k
                     with(8, 16, depth - 8, 0);                        // less than a slice
+                    with(rows + 3, columns + 1, 2 * depth + 3, 0);    // words, of odd and even addresses
                     if (!everything())
                         continue;
                     with(rows, columns, depth, 0);                // one whole slice
                     with(rows, columns, 3 * depth, 8);            // whole slices
                     with(rows - 8, columns, 3 * depth + 8, 0, 2); // in parts, one with a rest
-                    with(37, 45, depth + 7, 3);                   // any strides
+                    with(37, 45, depth + 7, 3);                   // words; rests shorter than eight
+                    with(rows, columns, 2 * depth, 2);            // words of even addresses, no edges
+                    with(rows - 1, columns - 7, 3 * depth, 5, 2); // words, in parts
+                    with(9, 17, 5, 1);                            // fewer than eight k
+                    with(37, 45, depth + 7, 3, 1, 2);             // no adjacent numbers
                 }
 }
 

@@ -32,11 +32,17 @@ constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide
     if (aligned && f.outer_stride == 1 && f.outer % wide.numbers == 0 &&
         (f.k == 1 || f.k_stride % wide.numbers == 0))
         return kernels::value::sharing_quads_along_outer;
+    // Kernels on matrix units can load adjacent elements of 16 bits in words.
+    const bool words = wide.numbers == 8;
+    if (words && f.k_stride == 1)
+        return kernels::value::sharing_words_along_k;
+    if (words && f.outer_stride == 1)
+        return kernels::value::sharing_words_along_outer;
     return f.k_stride <= f.outer_stride || f.outer == 1 ? kernels::value::sharing_lanes_along_k
                                                         : kernels::value::sharing_lanes_along_outer;
 }
 
-/// Whether the kernels load several adjacent elements at once.
+/// Whether the kernels load groups of adjacent elements with one access.
 constexpr bool loads_wide(std::uint32_t sharing) {
     return sharing == kernels::value::sharing_quads_along_k ||
            sharing == kernels::value::sharing_quads_along_outer;
