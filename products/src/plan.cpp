@@ -69,19 +69,17 @@ GroupWork work_of(ElementType type, const Tile& tile, const ProductSize& size, s
     const double reuse = tile.on_units ? 1 : sums / (sums + 4);
     const double bytes = tile.on_units ? 2 : std::max(4u, bytes_of(type));
     const double loaded = (rows + columns) * depth * bytes;
-    // Matrix units multiply eights. What a thread loads as single numbers, it must have before it can pack
-    // them; the factors were fitted to an H100's times.
-    const double single =
+    // Where eight numbers are not aligned, loading them as words costs as much as loading twice as many;
+    // fitted to an H100's times.
+    const double in_words =
         tile.on_units ? (size.a_in_eights ? 0 : rows) + (size.b_in_eights ? 0 : columns) : 0;
-    const double single_bytes = 1.5 * single * depth * bytes;
-    const double packing = 0.7 * single * depth / 8 / tile.kernel->threads;
     return {.on_units = tile.on_units,
             .slices = static_cast<double>(ceil_div<std::int64_t>(std::max<std::int64_t>(k, 1), tile.depth)),
             .multiply_adds = rows * columns * depth,
-            .loaded_bytes = loaded * gathering * narrow_loads + single_bytes,
+            .loaded_bytes = loaded * gathering * narrow_loads + in_words * depth * bytes,
             .edge_bytes = loaded + rows * columns * result_bytes,
             .converted_bytes = tile.on_units && result_bytes == 2 ? rows * columns * result_bytes : 0,
-            .latency = tile.on_units ? 1 + packing : depth / 24 * (tile.iterations > 1 ? 2 : 1),
+            .latency = tile.on_units ? 1 : depth / 24 * (tile.iterations > 1 ? 2 : 1),
             .threads = tile.kernel->threads,
             .registers = registers_of(tile),
             .shared_bytes = tile.shared_bytes(type),

@@ -15,8 +15,8 @@ namespace rekindle::products {
 struct ProductShape {
     ElementType type{};
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
-    /// Whether kernels on matrix units load eight adjacent numbers of the factor at once (loading.h), not
-    /// one.
+    /// Whether kernels on matrix units load eight adjacent numbers of the factor at once, not in words
+    /// (loading.h).
     bool a_in_eights = true, b_in_eights = true;
 
     friend bool operator==(const ProductShape&, const ProductShape&) = default;

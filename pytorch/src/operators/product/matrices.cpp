@@ -96,7 +96,7 @@ void multiply_by(const products::Plan& plan, const Product& work) {
 }
 
 /// The key for tuned plans: the shape, and the layouts, which affect speed. Lowercase letters are those of
-/// factors that kernels on matrix units load one number at a time.
+/// factors that kernels on matrix units cannot load in aligned groups of eight.
 std::string key_of(const Product& work) {
     const products::Product& product = work.product;
     const products::ProductShape shape = product.shape();
