@@ -117,15 +117,12 @@ void queue_one(const Product& product, std::int64_t matrices, std::int64_t k_par
     queue({kernel, groups, std::as_bytes(std::span(&p, 1)), constants});
 }
 
-constexpr std::int64_t numbers_at_once = 8; // that kernels on matrix units load
-
 /// The values of the constants a_sharing and b_sharing.
 struct Sharing {
     std::uint32_t a, b;
 };
-Sharing sharing_of_factors(const Product& product, std::int64_t width) {
+Sharing sharing_of_factors(const Product& product, const WideAccess& wide) {
     const Matrix &a = product.a, &b = product.b;
-    const WideAccess wide{width, static_cast<std::uint64_t>(width * product.element_bytes)};
     const auto batch_stride = [&](const Matrix& m) { return product.batch == 1 ? 0 : m.batch_stride; };
     return {
         sharing_of({a.address, a.rows, a.row_stride, a.columns, a.column_stride, batch_stride(a)}, wide),
@@ -140,7 +137,9 @@ void set_constants(C& constants, const Product& part, const Plan& plan) {
     const std::uint64_t result_bytes = part.result_dtype == part.dtype
                                            ? static_cast<std::uint64_t>(part.element_bytes)
                                            : sum_bytes(part.type);
-    const Sharing sharing = sharing_of_factors(part, tile.on_units ? numbers_at_once : 4);
+    const Sharing sharing = sharing_of_factors(
+        part,
+        tile.on_units ? unit_access : WideAccess{4, 4 * static_cast<std::uint64_t>(part.element_bytes)});
     constants.dtype = tile.on_units ? part.result_dtype : part.dtype;
     constants.edges = edges_of(c.rows, c.columns, part.a.columns, tile.rows, tile.columns, tile.depth);
     constants.a_sharing = sharing.a;
@@ -184,7 +183,7 @@ runtime::Groups linear_groups(std::int64_t count, std::int64_t per_group) {
 } // namespace
 
 ProductShape Product::shape() const {
-    const Sharing sharing = sharing_of_factors(*this, numbers_at_once);
+    const Sharing sharing = sharing_of_factors(*this, unit_access);
     return {type, c.rows, c.columns, a.columns, batch, loads_wide(sharing.a), loads_wide(sharing.b)};
 }
 

@@ -140,15 +140,14 @@ class UnitProducts : public UnitKernels {
         sizes.b_step = p.b.k_stride(p.n);
         sizes.c_row = p.n;
         sizes.c_column = 1;
-        const WideAccess wide{.numbers = 8, .bytes = 16};
         kernels::ProductUnitsConstants constants{};
         constants.shared_numbers = 1;
         constants.shared_eights = tile.shared_eights;
         constants.subgroup_size = tile.subgroup_size;
         constants.idle_subgroups = tile.idle_subgroups;
         constants.dtype = value::dtype_float32;
-        constants.a_sharing = sharing_of({sizes.a, p.m, sizes.a_row, p.k, sizes.a_step, 0}, wide);
-        constants.b_sharing = sharing_of({sizes.b, p.n, sizes.b_column, p.k, sizes.b_step, 0}, wide);
+        constants.a_sharing = sharing_of({sizes.a, p.m, sizes.a_row, p.k, sizes.a_step, 0}, unit_access);
+        constants.b_sharing = sharing_of({sizes.b, p.n, sizes.b_column, p.k, sizes.b_step, 0}, unit_access);
         constants.in_parts = p.parts > 1;
         constants.edges = edges_of(p.m, p.n, p.k, tile.rows, tile.columns, tile.depth);
         const std::array accesses{reads(a_memory), reads(b_memory), writes(c_memory)};

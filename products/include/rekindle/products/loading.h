@@ -13,7 +13,11 @@ namespace rekindle::products {
 struct WideAccess {
     std::int64_t numbers;
     std::uint64_t bytes;
+    /// Whether it loads adjacent elements in words of 4 bytes where they are not aligned.
+    bool in_words = false;
 };
+/// What kernels on matrix units load: eight elements of 16 bits.
+constexpr WideAccess unit_access{.numbers = 8, .bytes = 16, .in_words = true};
 
 /// A factor of a product. `outer`: rows of A, or columns of B. Strides are in elements.
 struct FactorLayout {
@@ -32,11 +36,9 @@ constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide
     if (aligned && f.outer_stride == 1 && f.outer % wide.numbers == 0 &&
         (f.k == 1 || f.k_stride % wide.numbers == 0))
         return kernels::value::sharing_quads_along_outer;
-    // Kernels on matrix units can load adjacent elements of 16 bits in words.
-    const bool words = wide.numbers == 8;
-    if (words && f.k_stride == 1)
+    if (wide.in_words && f.k_stride == 1)
         return kernels::value::sharing_words_along_k;
-    if (words && f.outer_stride == 1)
+    if (wide.in_words && f.outer_stride == 1)
         return kernels::value::sharing_words_along_outer;
     return f.k_stride <= f.outer_stride || f.outer == 1 ? kernels::value::sharing_lanes_along_k
                                                         : kernels::value::sharing_lanes_along_outer;
