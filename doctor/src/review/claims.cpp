@@ -1,7 +1,10 @@
 #include "claims.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <map>
+#include <mutex>
 #include <re2/re2.h>
 #include <re2/set.h>
 
@@ -20,9 +23,11 @@ RE2::Options claim_options() {
 
 } // namespace
 
+/// Everything that is compiled from the claims. Refers to claims by their number, so that any knowledge with
+/// the same expressions can use it. Immutable; threads may share it.
 struct ClaimFinder::Patterns {
     struct Pattern {
-        const Claim* claim;
+        std::size_t claim; ///< its number
         std::unique_ptr<RE2> expression;
     };
     /// Finds in one pass which of its patterns match at all.
@@ -34,12 +39,18 @@ struct ClaimFinder::Patterns {
 
     std::vector<Pattern> patterns;
     std::vector<Group> groups;
+    std::map<std::string, RE2> subjects; ///< of `about` and `under`
 
     explicit Patterns(const Knowledge& knowledge) {
-        for (const Claim& claim : knowledge.claims)
+        for (std::size_t number = 0; number < knowledge.claims.size(); ++number) {
+            const Claim& claim = knowledge.claims[number];
             for (const std::string& text : claim.patterns)
                 if (auto expression = std::make_unique<RE2>(text, claim_options()); expression->ok())
-                    patterns.push_back({&claim, std::move(expression)});
+                    patterns.push_back({number, std::move(expression)});
+            for (const auto* const texts : {&claim.about, &claim.under})
+                for (const std::string& text : *texts)
+                    subjects.try_emplace(text, text, claim_options());
+        }
         for (std::size_t first = 0; first < patterns.size(); first += set_size)
             groups.push_back(make_group(first, std::min(set_size, patterns.size() - first)));
     }
@@ -51,6 +62,10 @@ struct ClaimFinder::Patterns {
         if (!group.set->Compile())
             group.set.reset();
         return group;
+    }
+
+    bool speaks_of(std::string_view text, const std::string& subject) const {
+        return RE2::PartialMatch({text.data(), text.size()}, subjects.at(subject));
     }
 
     /// The patterns that match the text, ascending.
@@ -77,15 +92,35 @@ struct ClaimFinder::Patterns {
 
 namespace {
 
-/// Whether the block or its heading mentions one of the subjects that the claim needs there.
-bool is_under(const Claim& claim, const std::string& text, const std::string& heading) {
-    return claim.under.empty() || std::ranges::any_of(claim.under, [&](const std::string& pattern) {
-               const RE2 expression(pattern, claim_options());
-               return RE2::PartialMatch(text, expression) || RE2::PartialMatch(heading, expression);
-           });
+/// What Patterns are compiled from, claim by claim.
+using Expressions = std::vector<std::array<std::vector<std::string>, 3>>;
+
+Expressions expressions_of(const Knowledge& knowledge) {
+    Expressions all;
+    for (const Claim& claim : knowledge.claims)
+        all.push_back({claim.patterns, claim.about, claim.under});
+    return all;
 }
 
 } // namespace
+
+/// Compiling takes much longer than reading a usual document, so the latest results are kept.
+std::shared_ptr<const ClaimFinder::Patterns> ClaimFinder::patterns_of(const Knowledge& knowledge) {
+    constexpr std::size_t most_kept = 4;
+    static std::mutex mutex;
+    static std::deque<std::pair<Expressions, std::shared_ptr<const Patterns>>> kept;
+    Expressions expressions = expressions_of(knowledge);
+    const std::scoped_lock lock(mutex);
+    const auto same =
+        std::ranges::find(kept, expressions, [](const auto& one) -> const auto& { return one.first; });
+    if (same != kept.end())
+        return same->second;
+    auto patterns = std::make_shared<const Patterns>(knowledge);
+    kept.emplace_back(std::move(expressions), patterns);
+    if (kept.size() > most_kept)
+        kept.pop_front();
+    return patterns;
+}
 
 bool is_denied(std::string_view text, std::size_t begin, std::size_t end) {
     static const RE2 before("(?i)\\b(not true|n't true|untrue|myths?|misconceptions?|contrary "
@@ -106,7 +141,7 @@ bool is_denied(std::string_view text, std::size_t begin, std::size_t end) {
 }
 
 ClaimFinder::ClaimFinder(const Knowledge& knowledge)
-    : patterns_(std::make_unique<Patterns>(knowledge)), knowledge_(knowledge) {}
+    : patterns_(patterns_of(knowledge)), knowledge_(knowledge) {}
 ClaimFinder::~ClaimFinder() = default;
 
 ClaimFinder::Scope ClaimFinder::scope_of(std::string_view document) const {
@@ -114,8 +149,7 @@ ClaimFinder::Scope ClaimFinder::scope_of(std::string_view document) const {
     const auto speaks_of = [&](const std::string& subject) {
         const auto [known, added] = spoken_of.try_emplace(subject);
         if (added)
-            known->second =
-                RE2::PartialMatch({document.data(), document.size()}, RE2(subject, claim_options()));
+            known->second = patterns_->speaks_of(document, subject);
         return known->second;
     };
     Scope scope;
@@ -131,9 +165,14 @@ void ClaimFinder::mark_claims(const Block& block, const std::string& heading, co
     const Claim* last_claim = nullptr;
     std::vector<std::size_t> marked_lines;
     for (const std::size_t index : patterns_->matching(block.text)) {
-        const auto& [claim, expression] = patterns_->patterns[index];
+        const auto& [number, expression] = patterns_->patterns[index];
+        const Claim* const claim = &knowledge_.claims[number];
+        const auto mentioned = [&](const std::string& subject) {
+            return patterns_->speaks_of(block.text, subject) || patterns_->speaks_of(heading, subject);
+        };
         // The scope is sorted by address: its claims keep the knowledge's order.
-        if (!std::binary_search(scope.begin(), scope.end(), claim) || !is_under(*claim, block.text, heading))
+        if (!std::binary_search(scope.begin(), scope.end(), claim) ||
+            !(claim->under.empty() || std::ranges::any_of(claim->under, mentioned)))
             continue;
         if (claim != last_claim)
             marked_lines.clear();
@@ -160,7 +199,8 @@ void ClaimFinder::mark_claims(const Block& block, const std::string& heading, co
 std::vector<const Claim*> ClaimFinder::in_text(std::string_view text) const {
     std::vector<const Claim*> claims;
     for (const std::size_t index : patterns_->matching(text))
-        if (const Claim* claim = patterns_->patterns[index].claim; claims.empty() || claims.back() != claim)
+        if (const Claim* const claim = &knowledge_.claims[patterns_->patterns[index].claim];
+            claims.empty() || claims.back() != claim)
             claims.push_back(claim);
     return claims;
 }

@@ -31,7 +31,9 @@ class ClaimFinder {
 
   private:
     struct Patterns;
-    std::unique_ptr<Patterns> patterns_;
+    static std::shared_ptr<const Patterns> patterns_of(const Knowledge& knowledge);
+
+    std::shared_ptr<const Patterns> patterns_;
     const Knowledge& knowledge_;
 };
 
