@@ -10,7 +10,7 @@ ones, and of the convolutions and attention of pytorch_device.py, and appends al
 round. It uses REKINDLE_AUTOTUNE, whose results it does not keep: before each shape the device works for 60 ms, and the time
 of a plan is the least of three measurements that alternate with those of the other plans. Rounds are separate processes.
 Stops after M minutes, and says how much is missing. --seed: another number draws other random products.
-report: how much longer the chosen plans took than the fastest ones; a plan's time is the least of its rounds.
+report: how much longer the chosen plans took than the fastest ones; a plan's time is the shortest of its rounds.
 evaluate: the same for the plans that the present cost model chooses, with the rates in FILE or those given; needs no GPU.
 fit: finds the rates with which the cost model's times are closest to the measured ones; needs no GPU.
 The last two run rekindle_products_tool (ninja -C build/release rekindle_products_tool).
@@ -144,7 +144,7 @@ def parsed_key(key: str) -> dict:
     if found := re.fullmatch(r"(\w+) product (\d+) x (\d+)x(\d+)x(\d+) (\S+)", key):
         type_, batch, m, n, k = found[1], *map(int, found.groups()[1:5])
         return {"kind": "product", "type": type_, "batch": batch, "m": m, "n": n, "k": k,
-                "a_in_eights": found[6][0].isupper(), "b_in_eights": found[6][1].isupper()}
+                "a_aligned": found[6][0].isupper(), "b_aligned": found[6][1].isupper()}
     if found := re.fullmatch(r"(\w+) convolution, ([\w ]+), (\d+) x (\d+)x(\d+)x(\d+), (\d+) channels, (\d+) taps( by .*)?", key):
         groups, m, n, k, channels, taps = map(int, found.groups()[2:8])
         return {"kind": "convolution", "type": found[1], "m": m, "n": n, "k": k, "groups": groups, "channels": channels,
@@ -152,7 +152,7 @@ def parsed_key(key: str) -> dict:
     return {"kind": "attention"}
 
 
-def json_line(line: str, group: str, number: int) -> dict | None:
+def json_line(line: str, group: str | None, number: int) -> dict | None:
     """A line of the log as a line of the file; None if it is about something else."""
     if found := re.match(r"rvk: parameters of (.*?): (.*)", line):
         values = dict(PARAMETER.findall(found[2]))
@@ -175,11 +175,13 @@ def measure_round(options: argparse.Namespace, deadline: float, number: int, fol
     command = [sys.executable, __file__, "child", "--only", *options.only, "--seed", str(options.seed), "--deadline", str(deadline)]
     with open(options.file, "a", encoding="utf-8") as file:
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-        group = "product"
+        group = None  # the warm-up comes first, and is not a shape
         for line in process.stderr:
             if line.startswith("shape "):
                 group = line.split()[1]
             elif (fields := json_line(line.rstrip(), group, number)) is not None:
+                if group is None and fields["kind"] != "device":
+                    continue
                 file.write(json.dumps(fields) + "\n")
                 file.flush()
             elif not line.startswith("rvk: "):
@@ -203,7 +205,7 @@ def measure(options: argparse.Namespace) -> int:
 # Evaluating
 
 def merged(path: str) -> list[dict]:
-    """The device, then every shape once, with the least times of its rounds: the clocks of a GPU can fall for a while."""
+    """The device, then every shape once, with each plan's shortest time of all rounds: a GPU can lower its clocks for seconds."""
     device, shapes = {}, {}
     times = collections.defaultdict(lambda: collections.defaultdict(list))
     with open(path, encoding="utf-8") as file:

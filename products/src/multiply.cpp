@@ -117,7 +117,7 @@ void queue_one(const Product& product, std::int64_t matrices, std::int64_t k_par
     queue({kernel, groups, std::as_bytes(std::span(&p, 1)), constants});
 }
 
-/// The values of the constants a_sharing and b_sharing.
+/// How a kernel loads A and B: values of its constants a_sharing and b_sharing.
 struct Sharing {
     std::uint32_t a, b;
 };
@@ -184,7 +184,7 @@ runtime::Groups linear_groups(std::int64_t count, std::int64_t per_group) {
 
 ProductShape Product::shape() const {
     const Sharing sharing = sharing_of_factors(*this, unit_access);
-    return {type, c.rows, c.columns, a.columns, batch, loads_wide(sharing.a), loads_wide(sharing.b)};
+    return {type, c.rows, c.columns, a.columns, batch, loads_aligned(sharing.a), loads_aligned(sharing.b)};
 }
 
 void multiply(const Product& product, const Plan& plan, const QueueLaunch& queue) {

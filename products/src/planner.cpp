@@ -16,7 +16,7 @@ std::size_t hash_of(std::initializer_list<std::int64_t> numbers) {
 }
 std::size_t hash_of(const ProductShape& s) {
     return hash_of({static_cast<std::int64_t>(s.type), s.m, s.n, s.k, s.batch,
-                    (s.a_in_eights ? 1 : 0) + (s.b_in_eights ? 2 : 0)});
+                    (s.a_aligned ? 1 : 0) + (s.b_aligned ? 2 : 0)});
 }
 std::size_t hash_of(const ConvolutionShape& s) {
     return hash_of({static_cast<std::int64_t>(s.type), static_cast<std::int64_t>(s.pass), s.m, s.n, s.k,

@@ -159,35 +159,33 @@ TEST(Plans, SplitKSoThatEveryComputeUnitHasWork) {
         }
 }
 
-// Words take five loads where eights take one.
-TEST(Plans, TakeLongerWhereFactorsAreLoadedInWords) {
+// A group of eight that is not aligned takes up to five loads instead of one.
+TEST(Plans, TakeLongerWhereFactorsAreNotAligned) {
     const DeviceParameters device = invented(132, 32, true);
     ProductShape shape{ElementType::bfloat16, 6499, 4467, 514, 1};
-    const double in_eights = estimate(device, shape, plan_for(device, shape));
-    shape.b_in_eights = false;
-    const double one_in_words = estimate(device, shape, plan_for(device, shape));
-    shape.a_in_eights = false;
-    const double both_in_words = estimate(device, shape, plan_for(device, shape));
-    EXPECT_GT(one_in_words, 1.1 * in_eights);
-    EXPECT_GT(both_in_words, 1.1 * one_in_words);
+    const double aligned = estimate(device, shape, plan_for(device, shape));
+    shape.b_aligned = false;
+    const double one_unaligned = estimate(device, shape, plan_for(device, shape));
+    shape.a_aligned = false;
+    const double both_unaligned = estimate(device, shape, plan_for(device, shape));
+    EXPECT_GT(one_unaligned, 1.1 * aligned);
+    EXPECT_GT(both_unaligned, 1.1 * one_unaligned);
 }
 
-TEST(Plans, DoNotDependOnHowFactorsAreLoadedWithoutMatrixUnits) {
+TEST(Plans, DoNotDependOnAlignmentWithoutMatrixUnits) {
     const DeviceParameters device = invented(132, 32, false);
     ProductShape shape{ElementType::bfloat16, 143, 46, 588, 1};
     const double seconds = estimate(device, shape, plan_for(device, shape));
-    shape.a_in_eights = false;
+    shape.a_aligned = false;
     EXPECT_EQ(estimate(device, shape, plan_for(device, shape)), seconds);
 }
 
-TEST(Products, LoadFactorsInEightsWhereEveryEightIsAligned) {
+TEST(Products, KnowWhetherEveryGroupOfEightIsAligned) {
     Product product{.type = ElementType::float16, .element_bytes = 2};
     product.a = {0x1000, 64, 96, 96, 1, 0};
     product.b = {0x2000, 96, 40, 40, 1, 0};
     product.c = {0x3000, 64, 40, 40, 1, 0};
-    const auto loads = [](const Product& p) {
-        return std::pair(p.shape().a_in_eights, p.shape().b_in_eights);
-    };
+    const auto loads = [](const Product& p) { return std::pair(p.shape().a_aligned, p.shape().b_aligned); };
     EXPECT_EQ(loads(product), std::pair(true, true));
     Product odd_stride = product;
     odd_stride.b.row_stride = 41;

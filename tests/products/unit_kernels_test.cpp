@@ -88,7 +88,7 @@ class UnitKernels : public runtime::test::DeviceTest {
 struct Layout {
     bool along_k;
     std::uint32_t padding;    ///< numbers from the end of one row in memory to the beginning of the next
-    std::uint32_t spread = 1; ///< from one number of a row to the next
+    std::uint32_t spread = 1; ///< distance between adjacent numbers of a row
 
     std::uint32_t outer_stride(std::uint32_t k) const { return spread * (along_k ? k + padding : 1); }
     std::uint32_t k_stride(std::uint32_t outer) const { return spread * (along_k ? 1 : outer + padding); }
@@ -186,17 +186,17 @@ TEST_F(UnitProducts, AreExactInEveryTileAndLayout) {
                     const std::uint32_t rows = tile.rows, columns = tile.columns, depth = tile.depth;
                     with(rows + 8, columns + 24, 2 * depth + 24, 16); // edges, and a rest of k
                     with(8, 16, depth - 8, 0);                        // less than a slice
-                    with(rows + 3, columns + 1, 2 * depth + 3, 0);    // words, of odd and even addresses
+                    with(rows + 3, columns + 1, 2 * depth + 3, 0);    // unaligned, with odd row lengths
                     if (!everything())
                         continue;
                     with(rows, columns, depth, 0);                // one whole slice
                     with(rows, columns, 3 * depth, 8);            // whole slices
                     with(rows - 8, columns, 3 * depth + 8, 0, 2); // in parts, one with a rest
-                    with(37, 45, depth + 7, 3);                   // words; rests shorter than eight
-                    with(rows, columns, 2 * depth, 2);            // words of even addresses, no edges
-                    with(rows - 1, columns - 7, 3 * depth, 5, 2); // words, in parts
+                    with(37, 45, depth + 7, 3);        // unaligned; incomplete slices end within a group
+                    with(rows, columns, 2 * depth, 2); // unaligned, with even row lengths and no edges
+                    with(rows - 1, columns - 7, 3 * depth, 5, 2); // unaligned, in parts
                     with(9, 17, 5, 1);                            // fewer than eight k
-                    with(37, 45, depth + 7, 3, 1, 2);             // no adjacent numbers
+                    with(37, 45, depth + 7, 3, 1, 2);             // numbers are not adjacent
                 }
 }
 

@@ -23,11 +23,11 @@ RE2::Options claim_options() {
 
 } // namespace
 
-/// Everything that is compiled from the claims. Refers to claims by their number, so that any knowledge with
+/// The compiled expressions of all claims. Identifies claims by index, so that every Knowledge object with
 /// the same expressions can use it. Immutable; threads may share it.
 struct ClaimFinder::Patterns {
     struct Pattern {
-        std::size_t claim; ///< its number
+        std::size_t claim; ///< index in Knowledge::claims
         std::unique_ptr<RE2> expression;
     };
     /// Finds in one pass which of its patterns match at all.
@@ -39,7 +39,7 @@ struct ClaimFinder::Patterns {
 
     std::vector<Pattern> patterns;
     std::vector<Group> groups;
-    std::map<std::string, RE2> subjects; ///< of `about` and `under`
+    std::map<std::string, RE2> subjects; ///< the expressions of Claim::about and Claim::under, by their text
 
     explicit Patterns(const Knowledge& knowledge) {
         for (std::size_t number = 0; number < knowledge.claims.size(); ++number) {
@@ -92,7 +92,7 @@ struct ClaimFinder::Patterns {
 
 namespace {
 
-/// What Patterns are compiled from, claim by claim.
+/// The texts of all expressions: for each claim, its patterns, `about`, and `under`.
 using Expressions = std::vector<std::array<std::vector<std::string>, 3>>;
 
 Expressions expressions_of(const Knowledge& knowledge) {
@@ -104,7 +104,8 @@ Expressions expressions_of(const Knowledge& knowledge) {
 
 } // namespace
 
-/// Compiling takes much longer than reading a usual document, so the latest results are kept.
+/// Compiling takes much longer than searching a typical document, so this keeps the results for the last four
+/// different sets of expressions.
 std::shared_ptr<const ClaimFinder::Patterns> ClaimFinder::patterns_of(const Knowledge& knowledge) {
     constexpr std::size_t most_kept = 4;
     static std::mutex mutex;

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 /// One shape with the times of its plans.
 struct Case {
-    std::string name, group; ///< group: of planner.py
+    std::string name, group; ///< group: the kind of shape, as planner.py names it
 
     std::vector<Sample> samples;
 };
@@ -71,8 +71,8 @@ Case case_of(const DeviceParameters& device, const json& line) {
                                  line.at("n"),
                                  line.at("k"),
                                  line.at("batch"),
-                                 line.at("a_in_eights"),
-                                 line.at("b_in_eights")};
+                                 line.at("a_aligned"),
+                                 line.at("b_aligned")};
         add_samples(one, times, shape, possible_plans(device, shape));
     } else {
         const ConvolutionShape shape{type,

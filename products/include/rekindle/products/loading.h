@@ -13,10 +13,10 @@ namespace rekindle::products {
 struct WideAccess {
     std::int64_t numbers;
     std::uint64_t bytes;
-    /// Whether it loads adjacent elements in words of 4 bytes where they are not aligned.
+    /// Whether the kernel loads unaligned groups as 32-bit words; otherwise, it loads one element at a time.
     bool in_words = false;
 };
-/// What kernels on matrix units load: eight elements of 16 bits.
+/// Kernels on matrix units load eight 16-bit elements at once.
 constexpr WideAccess unit_access{.numbers = 8, .bytes = 16, .in_words = true};
 
 /// A factor of a product. `outer`: rows of A, or columns of B. Strides are in elements.
@@ -44,8 +44,8 @@ constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide
                                                         : kernels::value::sharing_lanes_along_outer;
 }
 
-/// Whether the kernels load groups of adjacent elements with one access.
-constexpr bool loads_wide(std::uint32_t sharing) {
+/// Whether the kernel loads each group of adjacent elements with one aligned access.
+constexpr bool loads_aligned(std::uint32_t sharing) {
     return sharing == kernels::value::sharing_quads_along_k ||
            sharing == kernels::value::sharing_quads_along_outer;
 }

@@ -15,9 +15,9 @@ namespace rekindle::products {
 struct ProductShape {
     ElementType type{};
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
-    /// Whether kernels on matrix units load eight adjacent numbers of the factor at once, not in words
-    /// (loading.h).
-    bool a_in_eights = true, b_in_eights = true;
+    /// Whether every group of eight adjacent numbers of the factor is aligned, so that kernels on matrix
+    /// units load it at once (loading.h). Other kernels do not depend on it.
+    bool a_aligned = true, b_aligned = true;
 
     friend bool operator==(const ProductShape&, const ProductShape&) = default;
 };

@@ -95,19 +95,19 @@ void multiply_by(const products::Plan& plan, const Product& work) {
                       });
 }
 
-/// The key for tuned plans: the shape, and the layouts, which affect speed. Lowercase letters are those of
-/// factors that kernels on matrix units cannot load in aligned groups of eight.
+/// The key of a tuned plan: the shape and a letter for each matrix's layout, because layouts affect speed.
+/// The letter of a factor is lowercase if it is not aligned (ProductShape).
 std::string key_of(const Product& work) {
     const products::Product& product = work.product;
     const products::ProductShape shape = product.shape();
-    const auto order = [](const products::Matrix& m, bool in_eights = true) {
+    const auto order = [](const products::Matrix& m, bool aligned = true) {
         const char letter = m.column_stride == 1 ? 'N' : m.row_stride == 1 ? 'T' : 'S';
-        return std::string(1, in_eights ? letter : static_cast<char>(std::tolower(letter)));
+        return std::string(1, aligned ? letter : static_cast<char>(std::tolower(letter)));
     };
     const auto text = [](std::int64_t number) { return std::to_string(number); };
     return std::string(products::name(product.type)) + " product " + text(product.batch) + " x " +
            text(shape.m) + "x" + text(shape.n) + "x" + text(shape.k) + " " +
-           order(product.a, shape.a_in_eights) + order(product.b, shape.b_in_eights) + order(product.c) +
+           order(product.a, shape.a_aligned) + order(product.b, shape.b_aligned) + order(product.c) +
            (product.d ? "+" : "");
 }
 
