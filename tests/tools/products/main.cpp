@@ -95,12 +95,20 @@ Measurements read(const char* path) {
     if (!file)
         throw std::runtime_error(std::string("cannot read ") + path);
     Measurements all;
+    int number = 0;
     for (std::string text; std::getline(file, text);) {
-        const json line = json::parse(text);
-        if (line.at("kind") == "device")
-            all.device = device_of(line);
-        else if (Case one = case_of(all.device, line); one.samples.size() > 1)
-            all.cases.push_back(std::move(one));
+        ++number;
+        try {
+            const json line = json::parse(text);
+            if (line.at("kind") == "device")
+                all.device = device_of(line);
+            else if (Case one = case_of(all.device, line); one.samples.size() > 1)
+                all.cases.push_back(std::move(one));
+        } catch (const json::exception& error) {
+            throw std::runtime_error(std::string(path) + ", line " + std::to_string(number) + ": " +
+                                     error.what() +
+                                     ". Another version of planner.py may have written it; measure again.");
+        }
     }
     return all;
 }
