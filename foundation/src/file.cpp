@@ -4,9 +4,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -183,6 +185,21 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
     AtomicFile file(path);
     file.write(content);
     file.commit();
+}
+
+FileLock::FileLock(const std::filesystem::path& path, std::chrono::milliseconds most)
+    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (!descriptor_)
+        throw write_error(path, errno);
+    constexpr std::chrono::milliseconds pause(10);
+    const auto until = std::chrono::steady_clock::now() + most;
+    while (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+        if (std::chrono::steady_clock::now() >= until)
+            throw Error("another process has held this lock for too long")
+                .at(path.string())
+                .hint("End the process that holds it; fuser names it.");
+        std::this_thread::sleep_for(pause);
+    }
 }
 
 void ensure_directory(const std::filesystem::path& path) {

@@ -191,16 +191,16 @@ void say(const runtime::LogCallback& log, LogLevel level, const std::string& tex
         log(level, text);
 }
 
-DeviceParameters measured_or_default(runtime::Device& device, const DeviceParameters& usual,
-                                     runtime::TuningStore& store, const runtime::LogCallback& log) {
+DeviceParameters stored_or_default(runtime::Device& device, const DeviceParameters& usual,
+                                   runtime::TuningStore& store, const runtime::LogCallback& log) {
     try {
-        const std::string text = rates_text(measure_rates(device.info(), usual));
-        store.keep(store_key, text);
-        // Otherwise every process would measure again, and might split k differently.
-        if (runtime::TuningStore(device.info(), runtime::default_cache_folder()).find(store_key) != text)
-            throw runtime::Error("the rates cannot be stored: " + store.problem());
+        // Rates that cannot be stored are not used: every process would measure others, and might split k
+        // differently.
+        const std::string text =
+            store.find_or_make(store_key, [&] { return rates_text(measure_rates(device.info(), usual)); });
         DeviceParameters measured = usual;
-        read_rates(measured, text); // as later processes do
+        if (!read_rates(measured, text))
+            throw runtime::Error("the stored rates cannot be read: " + text);
         return measured;
     } catch (const runtime::DeviceLost&) {
         throw;
@@ -243,9 +243,9 @@ DeviceParameters calibrated_parameters(runtime::Device& device, const runtime::L
     const std::filesystem::path folder = runtime::default_cache_folder();
     if (switched_on("REKINDLE_CALIBRATE", !is_cpu) && !folder.empty()) {
         runtime::TuningStore store(device.info(), folder);
-        const auto stored = store.find(store_key);
-        if (!stored || !read_rates(parameters, *stored))
-            parameters = measured_or_default(device, parameters, store, log);
+        if (const std::string problem = store.problem(); !problem.empty())
+            say(log, LogLevel::warning, problem + "; measuring again");
+        parameters = stored_or_default(device, parameters, store, log);
     }
     say(log, LogLevel::info, "parameters of " + device.info().name + ": " + text_of(parameters));
     return parameters;

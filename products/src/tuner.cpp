@@ -22,8 +22,16 @@ bool tuning_is_on() {
 
 Tuner::Tuner(const runtime::DeviceInfo& device, runtime::LogCallback log)
     : device_name_(device.name), log_(std::move(log)), store_(device, runtime::default_cache_folder()) {
-    if (const std::string problem = store_.problem(); !problem.empty() && log_)
-        log_(LogLevel::warning, "REKINDLE_AUTOTUNE: " + problem + "; measuring again");
+    report_problem("measuring again");
+}
+
+void Tuner::report_problem(const std::string& consequence) {
+    const std::string problem = store_.problem();
+    if (problem == reported_)
+        return;
+    reported_ = problem;
+    if (log_)
+        log_(LogLevel::warning, "REKINDLE_AUTOTUNE: " + problem + "; " + consequence);
 }
 
 std::size_t Tuner::choose(runtime::Stream& stream, const std::string& key,
@@ -61,6 +69,7 @@ std::size_t Tuner::measure(runtime::Stream& stream, const std::string& key,
                                         candidates[i].name +
                                         " is wrong; it is not used there. Please report this.");
     store_.keep(key, candidates[choice.index].name);
+    report_problem("the next program will measure again");
     if (log_) {
         std::ostringstream line;
         line << std::fixed << std::setprecision(2) << "tuned " << key << ": " << candidates[choice.index].name

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <sys/stat.h>
@@ -119,6 +121,47 @@ TEST(AtomicFile, AFolderWithTheNameOfTheFileIsAnErrorAndIsKept) {
     ensure_directory(folder / "model.bin" / "inner");
     EXPECT_THROW(write_file_atomically(folder / "model.bin", "x"), Error);
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"model.bin"});
+}
+
+TEST(FileLock, OnlyOneHoldsIt) {
+    const TemporaryFolder folder;
+    std::atomic<int> inside = 0, most = 0, entered = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([&] {
+                for (int round = 0; round < 5; ++round) {
+                    const FileLock lock(folder / "lock", std::chrono::minutes(5));
+                    most = std::max(most.load(), ++inside);
+                    ++entered;
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                    --inside;
+                }
+            });
+    }
+    EXPECT_EQ(most, 1);
+    EXPECT_EQ(entered, 20);
+}
+
+TEST(FileLock, WaitsNoLongerThanAllowed) {
+    const TemporaryFolder folder;
+    const FileLock held(folder / "lock", std::chrono::seconds(1));
+    try {
+        const FileLock second(folder / "lock", std::chrono::milliseconds(20));
+        FAIL() << "both hold the lock";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.where(), (folder / "lock").string());
+    }
+}
+
+TEST(FileLock, NamesTheFileThatCannotBeCreated) {
+    const TemporaryFolder folder;
+    try {
+        const FileLock lock(folder / "missing" / "lock", std::chrono::seconds(1));
+        FAIL() << "the folder does not exist";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.where(), (folder / "missing" / "lock").string());
+    }
 }
 
 TEST(EnsureDirectory, CreatesParentsAndAcceptsExistingFolders) {

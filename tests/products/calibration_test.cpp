@@ -36,6 +36,24 @@ TEST_F(CalibratedDevice, StoredRatesAreUsedUnlessCalibrationIsOff) {
     EXPECT_EQ(calibrated_parameters(*device, log.callback()), usual());
 }
 
+TEST_F(CalibratedDevice, ADamagedFileAndOneThatCannotBeWrittenAreReported) {
+    runtime::TuningStore(device->info(), folder.path()).keep("calibration 2", rates_text(usual()));
+    for (const auto& file : std::filesystem::directory_iterator(folder.path() / "tuning"))
+        if (file.path().extension() ==
+            ".lock") { // fails before it measures, which takes long on a CPU driver
+            std::filesystem::remove(file.path());
+            std::filesystem::create_directory(file.path());
+        } else {
+            std::filesystem::resize_file(file.path(), file.file_size() / 2);
+        }
+    environment.set("REKINDLE_CALIBRATE", "1");
+    EXPECT_EQ(calibrated_parameters(*device, log.callback()), usual());
+    EXPECT_THAT(log.lines(LogLevel::warning),
+                testing::ElementsAre(testing::HasSubstr("is damaged: its size is wrong; measuring again"),
+                                     testing::HasSubstr("cannot write")));
+    log.clear();
+}
+
 TEST_F(CalibratedDevice, ACpuDriverIsNotMeasuredUnlessAsked) {
     if (!is_cpu())
         GTEST_SKIP() << "the device is a GPU";

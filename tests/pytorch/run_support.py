@@ -9,9 +9,17 @@ import tempfile
 SECONDS = 900  # a hang fails the test; the machine may be busy
 
 
-def run(*arguments, **options):
+def environment_for_run():
+    """The environment without the device lists of CUDA and ROCm. On a machine with CUDA, the tests themselves need an empty
+    one, and torch_rvk.run would apply it to rvk."""
+    return {name: value for name, value in os.environ.items()
+            if not name.endswith("_VISIBLE_DEVICES") or name == "REKINDLE_VISIBLE_DEVICES"}
+
+
+def run(*arguments, env=None, **options):
     command = [sys.executable, "-m", "torch_rvk.run", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False,
+                          env=env or environment_for_run(), **options)
 
 
 def run_text(text):

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import zipfile
 
-from run_support import SECONDS, check_each_is_done, run, run_statements, run_text
+from run_support import SECONDS, check_each_is_done, environment_for_run, run, run_statements, run_text
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
 
@@ -303,7 +303,8 @@ dist.destroy_process_group()
                 file.write(self.SCRIPT)
             launcher = ["-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "1"]
             command = [sys.executable, *launcher, "-m", "torch_rvk.run", path]
-            launched = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+            launched = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False,
+                                      env=environment_for_run())
             for result in launched, run(*launcher, path):
                 self.assertEqual((result.returncode, result.stdout), (0, "nccl rvk:0\n"), result.stderr)
                 self.assertIn("torch.distributed's backend nccl → the backend rvk", result.stderr)

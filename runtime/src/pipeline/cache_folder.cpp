@@ -14,6 +14,7 @@ namespace rekindle::runtime {
 namespace {
 
 constexpr std::uint64_t largest_file = 1ull << 30;
+constexpr std::string_view lock_suffix = ".lock";
 
 struct Header {
     std::array<char, 8> kind{};
@@ -111,6 +112,13 @@ void CacheFile::write(std::span<const std::byte> payload) const {
     });
 }
 
+FileLock CacheFile::lock(std::chrono::milliseconds most) const {
+    return with_path(path_, [&] {
+        ensure_directory(path_.parent_path());
+        return FileLock(path_.string() + std::string(lock_suffix), most);
+    });
+}
+
 std::optional<std::filesystem::file_time_type> CacheFile::written() const noexcept {
     std::error_code error;
     const auto time = std::filesystem::last_write_time(path_, error);
@@ -130,8 +138,8 @@ void CacheFile::remove_unused(std::chrono::hours since) const noexcept {
     std::filesystem::directory_iterator files(path_.parent_path(), error);
     for (const std::filesystem::directory_iterator end; !error && files != end; files.increment(error)) {
         std::error_code ignored;
-        if (files->path() != path_ && files->is_regular_file(ignored) &&
-            files->last_write_time(ignored) < limit && !ignored)
+        if (files->path() != path_ && files->path().extension() != lock_suffix &&
+            files->is_regular_file(ignored) && files->last_write_time(ignored) < limit && !ignored)
             std::filesystem::remove(files->path(), ignored);
     }
 }

@@ -20,6 +20,8 @@ constexpr std::string_view cache_kind = "RKPIPE01";
 constexpr std::size_t largest_cache = std::size_t{256} << 20;
 /// Files of earlier driver builds are removed after this time.
 constexpr std::chrono::hours kept_unused(24 * 90);
+constexpr std::chrono::seconds
+    longest_wait(5); // at the end of a program, for another process to save its own
 
 std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
     std::string text(kernel.name);
@@ -316,6 +318,7 @@ void PipelineStore::save() noexcept {
     if (!file_ || compiled == saved_ || device_.lost())
         return;
     try {
+        const FileLock others_wait = file_->lock(longest_wait);
         const std::vector<std::byte> data = data_to_save();
         if (data.size() != file_bytes_) { // otherwise everything came from the file
             file_->write(data);

@@ -14,6 +14,7 @@ constexpr std::string_view kind = "RKTUNE01";
 constexpr double needed_gain = 0.97; // a candidate must take less than this share of the default's time
 constexpr int rounds = 3;
 constexpr int most_calls = 1000;
+constexpr std::chrono::seconds longest_wait(30); // for another process to store its choices
 
 /// Runs the candidate. Returns whether its result is right; nothing if the device cannot run it.
 std::optional<bool> checked(const Candidate& candidate) {
@@ -68,27 +69,36 @@ TuningStore::TuningStore(const DeviceInfo& device, const std::filesystem::path& 
     if (folder.empty())
         return;
     path_ = folder / "tuning" / file_name_of(device);
+    read();
+}
+
+void TuningStore::read() {
     try {
-        read();
+        const auto payload = CacheFile(path_, kind).read();
+        if (!payload)
+            return;
+        std::map<std::string, std::string> stored;
+        std::string_view rest(reinterpret_cast<const char*>(payload->data()), payload->size());
+        while (!rest.empty()) {
+            const std::size_t end = rest.find('\n'), tab = rest.find('\t');
+            if (end == std::string_view::npos || tab > end)
+                throw Error(path_.string() + " is damaged: a line cannot be read");
+            stored.insert_or_assign(std::string(rest.substr(0, tab)),
+                                    std::string(rest.substr(tab + 1, end - tab - 1)));
+            rest.remove_prefix(end + 1);
+        }
+        stored.merge(choices_); // another process may have stored newer ones
+        choices_ = std::move(stored);
     } catch (const Error& error) {
-        choices_.clear();
         problem_ = error.what();
     }
 }
 
-void TuningStore::read() {
-    const auto payload = CacheFile(path_, kind).read();
-    if (!payload)
-        return;
-    std::string_view rest(reinterpret_cast<const char*>(payload->data()), payload->size());
-    while (!rest.empty()) {
-        const std::size_t end = rest.find('\n'), tab = rest.find('\t');
-        if (end == std::string_view::npos || tab > end)
-            throw Error(path_.string() + " is damaged: a line cannot be read");
-        choices_.insert_or_assign(std::string(rest.substr(0, tab)),
-                                  std::string(rest.substr(tab + 1, end - tab - 1)));
-        rest.remove_prefix(end + 1);
-    }
+void TuningStore::write() const {
+    std::string text;
+    for (const auto& [key, choice] : choices_)
+        text += key + "\t" + choice + "\n";
+    CacheFile(path_, kind).write(std::as_bytes(std::span(text)));
 }
 
 std::string TuningStore::problem() const {
@@ -104,17 +114,33 @@ std::optional<std::string> TuningStore::find(const std::string& key) const {
 
 void TuningStore::keep(const std::string& key, const std::string& name) {
     const std::lock_guard lock(mutex_);
+    if (!path_.empty())
+        try {
+            const FileLock others_wait = CacheFile(path_, kind).lock(longest_wait);
+            read();
+            choices_.insert_or_assign(key, name);
+            write();
+            return;
+        } catch (const Error& error) {
+            problem_ = error.what();
+        }
     choices_.insert_or_assign(key, name);
+}
+
+std::string TuningStore::find_or_make(const std::string& key, const std::function<std::string()>& make) {
+    const std::lock_guard lock(mutex_);
+    const auto find = [&] { return choices_.find(key); };
+    if (find() != choices_.end())
+        return find()->second;
     if (path_.empty())
-        return;
-    std::string text;
-    for (const auto& [one, choice] : choices_)
-        text += one + "\t" + choice + "\n";
-    try {
-        CacheFile(path_, kind).write(std::as_bytes(std::span(text)));
-    } catch (const Error& error) {
-        problem_ = error.what();
+        return choices_.emplace(key, make()).first->second;
+    const FileLock others_wait = CacheFile(path_, kind).lock(longest_wait);
+    read();
+    if (find() == choices_.end()) {
+        choices_.emplace(key, make());
+        write();
     }
+    return find()->second;
 }
 
 std::filesystem::path default_cache_folder() {

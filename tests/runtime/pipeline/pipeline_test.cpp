@@ -32,7 +32,8 @@ class PipelineTest : public DeviceTest {
         open({.self_test = false})->prepare(kernel);
         std::vector<std::filesystem::path> files;
         for (const auto& entry : std::filesystem::directory_iterator(cache + "/pipelines"))
-            files.push_back(entry.path());
+            if (entry.path().extension() != ".lock")
+                files.push_back(entry.path());
         EXPECT_EQ(files.size(), 1u);
         return files.at(0);
     }

@@ -3,10 +3,16 @@
 
 #include <rekindle/runtime/tuning.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <limits>
+#include <thread>
+#include <vector>
 
 namespace rekindle::runtime {
 
@@ -99,11 +105,56 @@ TEST_F(TuningOnDevice, ChoicesAreStoredForTheDevice) {
     EXPECT_FALSE(TuningStore(other, folder.path()).find("other"));
 }
 
+TEST_F(TuningOnDevice, ProcessesAddToOneFile) {
+    const rekindle::test::TemporaryFolder folder;
+    TuningStore first(device->info(), folder.path()), second(device->info(), folder.path());
+    first.keep("of the first", "1");
+    second.keep("of the second", "2");
+    first.keep("of both", "older");
+    second.keep("of both", "newer");
+    first.keep("last", "3");
+    const TuningStore store(device->info(), folder.path());
+    EXPECT_EQ(store.find("of the first"), "1");
+    EXPECT_EQ(store.find("of the second"), "2");
+    EXPECT_EQ(store.find("of both"), "newer");
+    EXPECT_EQ(store.find("last"), "3");
+}
+
+TEST_F(TuningOnDevice, OneOfSeveralProcessesMeasures) {
+    const rekindle::test::TemporaryFolder folder;
+    std::atomic<int> made = 0;
+    std::array<std::string, 4> found;
+    {
+        std::vector<std::jthread> threads;
+        for (std::string& one : found)
+            threads.emplace_back([&] {
+                TuningStore store(device->info(), folder.path());
+                one = store.find_or_make("rates", [&] {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                    return std::to_string(++made);
+                });
+            });
+    }
+    EXPECT_EQ(made, 1);
+    EXPECT_THAT(found, testing::Each("1"));
+}
+
+TEST_F(TuningOnDevice, NothingIsStoredWhenMeasuringFails) {
+    const rekindle::test::TemporaryFolder folder;
+    TuningStore store(device->info(), folder.path());
+    EXPECT_THROW(store.find_or_make("rates", []() -> std::string { throw Unsupported("no such units"); }),
+                 Unsupported);
+    EXPECT_EQ(store.find_or_make("rates", [] { return std::string("later"); }), "later");
+    EXPECT_EQ(TuningStore(device->info(), {}).find_or_make("rates", [] { return std::string("unstored"); }),
+              "unstored");
+}
+
 TEST_F(TuningOnDevice, ADamagedFileIsReportedAndReplaced) {
     const rekindle::test::TemporaryFolder folder;
     TuningStore(device->info(), folder.path()).keep("key", "name");
-    const auto file = *std::filesystem::directory_iterator(folder.path() / "tuning");
-    std::ofstream(file.path(), std::ios::app) << "x";
+    for (const auto& file : std::filesystem::directory_iterator(folder.path() / "tuning"))
+        if (file.path().extension() == ".bin")
+            std::ofstream(file.path(), std::ios::app) << "x";
     TuningStore store(device->info(), folder.path());
     EXPECT_NE(store.problem().find("is damaged"), std::string::npos) << store.problem();
     EXPECT_FALSE(store.find("key"));
@@ -118,6 +169,7 @@ TEST_F(TuningOnDevice, AFolderThatCannotBeWrittenIsReported) {
     store.keep("key", "name");
     EXPECT_NE(store.problem(), "");
     EXPECT_EQ(store.find("key"), "name");
+    EXPECT_THROW(store.find_or_make("rates", [] { return std::string("rates"); }), Error);
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 #pragma once
-/// Files: RAII descriptors, mapped input, and atomic writes that leave either the old file or the complete
-/// new one.
+/// Files: RAII descriptors, mapped input, locks, and atomic writes that leave either the old file or the
+/// complete new one.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -83,6 +84,19 @@ class AtomicFile {
 
 /// AtomicFile with one write.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// An exclusive lock on a file, held until it is destroyed or the process ends. The file is created and
+/// stays; it is empty. Only other FileLocks respect the lock, those of this process included. On a file
+/// system without locks, nothing is locked.
+class FileLock {
+  public:
+    /// Waits until nobody else holds the lock. Throws Error naming the path if the file cannot be created, or
+    /// if somebody still holds the lock after `most`.
+    FileLock(const std::filesystem::path& path, std::chrono::milliseconds most);
+
+  private:
+    FileDescriptor descriptor_;
+};
 
 /// Creates the folder and its parents. Throws Error naming the path and the reason.
 void ensure_directory(const std::filesystem::path& path);

@@ -11,7 +11,8 @@
 namespace rekindle::products {
 
 /// The device's parameters, with measured rates where possible. They are read from the tuning results of
-/// this device and driver build (REKINDLE_CACHE_DIR/tuning), or measured and stored there. On a GPU,
+/// this device and driver build (REKINDLE_CACHE_DIR/tuning), or measured and stored there; while one process
+/// measures, others wait for its rates. A damaged file is replaced after a warning. On a GPU,
 /// measuring takes at most about one second, plus the time to compile up to eight kernels. Returns the
 /// default rates if REKINDLE_CALIBRATE is 0, on a CPU driver unless it is 1, and without a cache folder. Also
 /// returns them, after a warning, if measuring fails, gives implausible values, or cannot be stored.

@@ -25,8 +25,8 @@ class Tuner {
     /// nothing can be measured now.
     using MakeCandidates = std::function<std::vector<runtime::Candidate>()>;
 
-    /// Reads the stored choices. log: gets a warning for a file that cannot be read and for a candidate with
-    /// a wrong result, and a line for each measurement (LogLevel::info).
+    /// Reads the stored choices. log: gets a warning for a file that cannot be read or written and for a
+    /// candidate with a wrong result, and a line for each measurement (LogLevel::info).
     Tuner(const runtime::DeviceInfo& device, runtime::LogCallback log);
 
     /// The index of the fastest of the candidates called `names`. Measures at the first call with this key,
@@ -39,8 +39,11 @@ class Tuner {
     std::size_t measure(runtime::Stream& stream, const std::string& key,
                         const std::vector<runtime::Candidate>& candidates);
 
+    void report_problem(const std::string& consequence);
+
     std::string device_name_;
     runtime::LogCallback log_;
+    std::string reported_;
     std::mutex mutex_;
     runtime::TuningStore store_;
     std::unordered_map<std::string, std::size_t> choices_;

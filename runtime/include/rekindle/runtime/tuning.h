@@ -39,7 +39,7 @@ Choice fastest(std::span<const Candidate> candidates, const std::function<double
 double device_seconds(Stream& stream, const std::function<void()>& queue, double at_least = 1e-3);
 
 /// The names of the chosen candidates, by a key that identifies the computation, in one file per device and
-/// driver build. Thread-safe. Several processes may share the file: the last one that writes wins.
+/// driver build. Thread-safe. Several processes may share the file: each one's choices are added to it.
 class TuningStore {
   public:
     /// Reads the file, which lies in `folder`/tuning. If `folder` is empty, nothing is stored.
@@ -47,11 +47,16 @@ class TuningStore {
     /// Why the stored choices are not used, or could not be written; empty if nothing is wrong.
     std::string problem() const;
     std::optional<std::string> find(const std::string& key) const;
-    /// key: one line, no tab.
+    /// key, name: one line, no tab.
     void keep(const std::string& key, const std::string& name);
+    /// What is stored for the key. If there is nothing, calls `make` and stores what it returns; other
+    /// processes that call this wait, so that only the first one calls `make`. Throws Error if the result
+    /// cannot be stored or if another process takes longer than 30 s, and whatever `make` throws.
+    std::string find_or_make(const std::string& key, const std::function<std::string()>& make);
 
   private:
     void read();
+    void write() const;
 
     std::filesystem::path path_;
     mutable std::mutex mutex_;
