@@ -113,6 +113,7 @@ std::map<std::string, std::vector<std::size_t>> variants_of(const Family& family
 
 std::vector<std::string> number_names(const TableEntry& entry) {
     std::vector<std::string> names;
+    names.reserve(entry.numbers.size());
     for (const auto& [name, value] : entry.numbers)
         names.push_back(name);
     return names;

@@ -19,7 +19,7 @@ namespace rekindle::products {
 namespace {
 
 /// Renew the number when kernels or the cost model change so much that stored rates no longer fit.
-constexpr const char* store_key = "calibration 2";
+constexpr const char* store_key = "calibration 3";
 constexpr double budget = 1;             // seconds, without the time to compile
 constexpr double warm_up_seconds = 0.06; // an idle GPU is slow
 constexpr double worst_misfit = 0.7;     // estimates are off by about a factor of two
@@ -90,11 +90,13 @@ class Calibration {
     const std::vector<Sample>& samples() const { return samples_; }
 
   private:
-    /// The median of estimated / measured time of the products on matrix units, or of the others.
-    double median_ratio(bool on_units) const {
+    /// The median of estimated / measured time of the products whose tiles `counts` accepts; 1 if there are
+    /// none.
+    template <class F>
+    double median_ratio(F&& counts) const {
         std::vector<double> ratios;
         for (const Sample& sample : samples_)
-            if (sample.plan.tile.on_units == on_units)
+            if (counts(sample.plan.tile))
                 ratios.push_back(estimate(parameters_, sample) / sample.seconds);
         if (ratios.empty())
             return 1;
@@ -106,12 +108,15 @@ class Calibration {
     /// Scales the rates by the measured times. Does not fit each rate on its own: on an H100, rates fitted to
     /// these few times gave worse plans than the default rates.
     void scale() {
-        const double by = median_ratio(false);
+        const double by =
+            median_ratio([](const Tile& tile) { return !tile.on_units && !tile.multiplies_float16(); });
         parameters_.float32_rate *= by;
+        parameters_.float16_rate *= by;
         parameters_.cache_bandwidth *= by;
         parameters_.slice_latency /= by;
         parameters_.group_seconds /= by;
-        parameters_.unit_rate *= median_ratio(true);
+        parameters_.float16_rate *= median_ratio([](const Tile& tile) { return tile.multiplies_float16(); });
+        parameters_.unit_rate *= median_ratio([](const Tile& tile) { return tile.on_units; });
     }
 
     /// Counts only the time that is measured, not the time to compile.
@@ -128,14 +133,16 @@ class Calibration {
     }
 
     void measure_product(const MeasuredProduct& measured) {
-        std::vector<Tile> tiles = measured.type == ElementType::float32
-                                      ? product_tiles(measured.type)
-                                      : unit_product_tiles(parameters_, measured.type);
+        std::vector<Tile> tiles = unit_product_tiles(parameters_, measured.type);
+        if (tiles.empty())
+            tiles = product_tiles(parameters_, measured.type);
         const auto found = std::ranges::find_if(tiles, [&](const Tile& tile) {
             return tile.rows == measured.tile_rows && tile.columns == measured.tile_columns;
         });
         if (found == tiles.end() || !has_time())
             return;
+        if (measured.type != ElementType::float32 && !found->on_units && !found->multiplies_float16())
+            return; // a kernel of float32, which converts such numbers
         Product product{.type = measured.type,
                         .dtype = dtype_of(measured.type),
                         .result_dtype = dtype_of(ElementType::float32),

@@ -8,6 +8,7 @@ namespace rekindle::products {
 
 void set_default_rates(DeviceParameters& p) {
     p.float32_rate = 0.167e12;
+    p.float16_rate = p.float32_rate;
     p.unit_rate = 1.35e12;
     p.cache_bandwidth = 43e9;
     p.memory_bandwidth = 37e9 * p.compute_units;

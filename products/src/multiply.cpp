@@ -164,7 +164,10 @@ void queue_panel(const Product& part, std::int64_t batch, const Plan& plan, cons
         queue_one<kernels::ProductUnitsParameters>(part, batch * plan.parts, plan.k_part, *tile.kernel,
                                                    groups, constants.list(), queue);
     } else {
-        kernels::ProductConstants constants{.dtype = part.dtype, .shared_numbers = tile.shared_numbers};
+        kernels::ProductConstants constants{.dtype = part.dtype,
+                                            .half_sums =
+                                                part.half_sums && tile.multiplies_float16() ? 1u : 0u,
+                                            .shared_numbers = tile.shared_numbers};
         set_constants(constants, part, plan);
         queue_one<kernels::ProductParameters>(part, batch * plan.parts, plan.k_part, *tile.kernel, groups,
                                               constants.list(), queue);

@@ -59,8 +59,8 @@ std::uint32_t registers_of(const Tile& tile) {
 }
 
 /// The work of a workgroup that sums `k` products for each element of its tile.
-GroupWork work_of(ElementType type, const Tile& tile, const ProductSize& size, std::int64_t k,
-                  std::uint32_t result_bytes) {
+GroupWork work_of(const DeviceParameters& device, ElementType type, const Tile& tile, const ProductSize& size,
+                  std::int64_t k, std::uint32_t result_bytes) {
     // Each gathered element needs an index, and its neighbors may lie elsewhere. Kernels without matrix units
     // load four numbers at once, the others eight.
     const double gathering = tile.gathers ? 1.5 : 1, narrow_loads = tile.on_units ? 1 : 2.1;
@@ -81,14 +81,17 @@ GroupWork work_of(ElementType type, const Tile& tile, const ProductSize& size, s
             .latency = tile.on_units ? 1 : depth / 24 * (tile.iterations > 1 ? 2 : 1),
             .threads = tile.kernel->threads,
             .registers = registers_of(tile),
-            .shared_bytes = tile.shared_bytes(type),
-            .rate = reuse * (sum_bytes(type) == 8 ? 0.25 : 1)};
+            .shared_bytes = tile.shared_bytes(),
+            .rate = reuse * (sum_bytes(type) == 8        ? 0.25
+                             : tile.multiplies_float16() ? device.float16_rate / device.float32_rate
+                                                         : 1)};
 }
 
 double estimate_product(const DeviceParameters& device, ElementType type, const ProductSize& size,
                         const Plan& plan) {
     const std::uint32_t result_bytes = plan.parts > 1 ? sum_bytes(type) : bytes_of(type);
-    const GroupWork work = work_of(type, plan.tile, size, std::min(plan.k_part, size.k), result_bytes);
+    const GroupWork work =
+        work_of(device, type, plan.tile, size, std::min(plan.k_part, size.k), result_bytes);
     const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n),
                k = static_cast<double>(size.k), count = static_cast<double>(size.count),
                parts = static_cast<double>(plan.parts);
@@ -138,7 +141,7 @@ std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductSh
     const bool large = std::min({shape.m, shape.n, shape.k}) >= 16;
     std::vector<Tile> tiles = large ? unit_product_tiles(device, shape.type) : std::vector<Tile>();
     if (tiles.empty())
-        tiles = product_tiles(shape.type);
+        tiles = product_tiles(device, shape.type);
     std::vector<Plan> plans;
     for (const Tile& tile : tiles)
         add_plans(plans, tile, shape.type, {shape.m, shape.n, shape.k, shape.batch}, shape.batch,
@@ -146,9 +149,9 @@ std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductSh
     return plans;
 }
 
-std::vector<Plan> possible_plans(const DeviceParameters& /*device*/, const ConvolutionShape& shape) {
+std::vector<Plan> possible_plans(const DeviceParameters& device, const ConvolutionShape& shape) {
     std::vector<Plan> plans;
-    for (const Tile& tile : convolution_tiles(shape.type)) {
+    for (const Tile& tile : convolution_tiles(device, shape.type)) {
         // In the gradient of the weight, tiles of several taps need too many registers for more columns, and
         // 64 x 128 with more parts is faster than 128 x 128, as measured on an H200.
         if (shape.pass == ConvolutionPass::weight_gradient &&

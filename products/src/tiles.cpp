@@ -1,7 +1,9 @@
 #include <rekindle/kernels/families/convolution.h>
+#include <rekindle/kernels/families/convolution_float16.h>
 #include <rekindle/kernels/families/convolution_float64.h>
 #include <rekindle/kernels/families/convolution_int64.h>
 #include <rekindle/kernels/families/convolution_units_bfloat16.h>
+#include <rekindle/kernels/families/product_float16.h>
 #include <rekindle/kernels/families/product_float64.h>
 #include <rekindle/kernels/families/product_int64.h>
 #include <rekindle/kernels/families/product_units_bfloat16.h>
@@ -17,7 +19,7 @@ namespace {
 
 /// Variant: ProductVariant or ConvolutionVariant.
 template <class Variant>
-Tile tile_of(const Variant& variant) {
+Tile tile_of(const Variant& variant, std::uint32_t number_bytes) {
     // A slice is one iteration of the outer loop. Unless it is unrolled as a whole, it has an inner loop,
     // whose last test counts as an iteration, too.
     const std::uint32_t rounds = variant.depth / variant.unroll;
@@ -26,17 +28,42 @@ Tile tile_of(const Variant& variant) {
             .columns = variant.columns,
             .depth = variant.depth,
             .iterations = rounds == 1 ? 1 : rounds + 2,
-            .shared_numbers = 2 * variant.depth * (variant.rows + variant.columns + 8)};
+            .shared_numbers = 2 * variant.depth * (variant.rows + variant.columns + 8),
+            .number_bytes = number_bytes};
 }
 
 template <class Variant>
-std::vector<Tile> tiles_of(std::span<const Variant> variants, bool gathers) {
+std::vector<Tile> tiles_of(std::span<const Variant> variants, std::uint32_t number_bytes, bool gathers) {
     std::vector<Tile> tiles;
     for (const Variant& variant : variants) {
-        tiles.push_back(tile_of(variant));
+        tiles.push_back(tile_of(variant, number_bytes));
         tiles.back().gathers = gathers;
     }
     return tiles;
+}
+
+/// The variants of a family in each dtype that sums are computed in.
+template <class Variant>
+struct ByDtype {
+    std::span<const Variant> float32, float16, float64, int64;
+};
+
+template <class Variant>
+std::vector<Tile> tiles_of(const DeviceParameters& device, ElementType type, const ByDtype<Variant>& variants,
+                           bool gathers) {
+    if (type == ElementType::float64)
+        return tiles_of(variants.float64, sum_bytes(type), gathers);
+    if (type == ElementType::int64)
+        return tiles_of(variants.int64, sum_bytes(type), gathers);
+    // The float32 kernels spend a fifth of their time on converting float16. Devices with matrix units use
+    // these kernels for small products only.
+    constexpr double least_rate = 0.8;
+    if (type == ElementType::float16 && device.float16_rate >= least_rate * device.float32_rate &&
+        !has_matrix_units(device, type) && std::ranges::all_of(variants.float16, [&](const Variant& one) {
+            return device.usable.contains(one.kernel->needs);
+        }))
+        return tiles_of(variants.float16, bytes_of(type), gathers);
+    return tiles_of(variants.float32, sum_bytes(type), gathers);
 }
 
 /// Variant: ProductUnitsVariant or ConvolutionUnitsVariant.
@@ -78,22 +105,18 @@ std::string Tile::name() const {
     return (on_units ? "units " : "") + std::to_string(rows) + "x" + std::to_string(columns);
 }
 
-std::vector<Tile> product_tiles(ElementType type) {
-    const auto tiles = [](std::span<const kernels::ProductVariant> variants) {
-        return tiles_of(variants, false);
-    };
-    return type == ElementType::float64 ? tiles(kernels::product_variants_float64)
-           : type == ElementType::int64 ? tiles(kernels::product_variants_int64)
-                                        : tiles(kernels::product_variants);
+std::vector<Tile> product_tiles(const DeviceParameters& device, ElementType type) {
+    const ByDtype<kernels::ProductVariant> variants{
+        kernels::product_variants, kernels::product_variants_float16, kernels::product_variants_float64,
+        kernels::product_variants_int64};
+    return tiles_of(device, type, variants, false);
 }
 
-std::vector<Tile> convolution_tiles(ElementType type) {
-    const auto tiles = [](std::span<const kernels::ConvolutionVariant> variants) {
-        return tiles_of(variants, true);
-    };
-    return type == ElementType::float64 ? tiles(kernels::convolution_variants_float64)
-           : type == ElementType::int64 ? tiles(kernels::convolution_variants_int64)
-                                        : tiles(kernels::convolution_variants);
+std::vector<Tile> convolution_tiles(const DeviceParameters& device, ElementType type) {
+    const ByDtype<kernels::ConvolutionVariant> variants{
+        kernels::convolution_variants, kernels::convolution_variants_float16,
+        kernels::convolution_variants_float64, kernels::convolution_variants_int64};
+    return tiles_of(device, type, variants, true);
 }
 
 std::vector<Tile> unit_product_tiles(const DeviceParameters& device, ElementType type) {

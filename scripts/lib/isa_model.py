@@ -18,7 +18,7 @@ import pathlib
 import re
 import sys
 
-from isa_rates import FAMILIES, Cost, cost_of, operation_of
+from isa_rates import FAMILIES, Cost, cost_of, is_packed_product, operation_of
 
 COLUMNS = ("kernel", "case", "lanes", "share", "around", "limit", "operations")
 NO_LOOP = "-"
@@ -110,10 +110,14 @@ def cost_of_loop(blocks, loop, lanes, rates):
     for inner in loop.inner:
         inside.update(range(inner.first, inner.last + 1))
         total.add(cost_of_loop(blocks, inner, lanes, rates), runs_of(blocks, inner))
-    for i in range(loop.first, loop.last + 1):
-        if i not in inside:
-            for instruction in blocks[i][1]:
-                total.add(cost_of(instruction, lanes, rates))
+    own = [x for i in range(loop.first, loop.last + 1) if i not in inside for x in blocks[i][1]]
+    packed = any(operation_of(x) == "v_pk_fma_f16" for x in own)
+    for instruction in own:
+        cost = cost_of(instruction, lanes, rates)
+        if packed:
+            # What else multiplies only adds the float16 sums to others in float32.
+            cost.ideal = cost.alu if is_packed_product(operation_of(instruction)) else 0.0
+        total.add(cost)
     return total
 
 

@@ -49,6 +49,7 @@ FAMILIES = {
 _ENCODING = re.compile(r"_(e32|e64|dpp|sdwa|e64_dpp|dpp8|e64_dpp8)$")
 _MATRIX = re.compile(r"v_s?wmma")
 _PRODUCT = re.compile(r"v_(pk_)?(fma|fmac|mac|mad)(_mix\w*|ak|mk)?_(f32|f16)|v_dot2")
+_PACKED_PRODUCT = re.compile(r"v_pk_(fma|mul)_f16$")
 _TRANSCENDENTAL = re.compile(r"v_(s_)?(exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos)_(f32|f16)")
 _QUARTER = re.compile(r"v_mul_(lo|hi)_[ui]32|v_mad_(co_)?[ui]64_[ui]32")
 _FLOAT64 = re.compile(r"v_\w+_f64")
@@ -83,6 +84,11 @@ class Cost:
 def operation_of(instruction):
     """The operation's name without the suffix of its encoding."""
     return _ENCODING.sub("", instruction.split()[0])
+
+
+def is_packed_product(operation):
+    """Two products of float16; the first ones of a sum need no addition."""
+    return _PACKED_PRODUCT.match(operation) is not None
 
 
 def _lds_bytes(operation):

@@ -50,9 +50,11 @@ class MatrixProduct : public runtime::test::DeviceTest {
         products::queue_product(*device, *stream, product, plan,
                                 {runtime::reads(a), runtime::reads(b), runtime::writes(c), {}});
     }
-    static const Tile& tile_32() {
-        static const Tile tile = products::product_tiles(ElementType::float32).front();
-        return tile;
+    products::DeviceParameters parameters() const {
+        return products::default_parameters(device->info(), device->usable_features());
+    }
+    Tile tile_32(ElementType type = ElementType::float32) const {
+        return products::product_tiles(parameters(), type).front();
     }
 };
 
@@ -63,34 +65,32 @@ std::string text(const ProductCase& product) {
 }
 
 TEST_F(MatrixProduct, MatchesSumsInDoubleInEveryTile) {
-    for (const Tile& tile : products::product_tiles(ElementType::float32))
+    for (const Tile& tile : products::product_tiles(parameters(), ElementType::float32))
         for (const ProductCase& product : product_cases(ElementType::float32, tile))
             EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
 }
 
 TEST_F(MatrixProduct, MatchesSumsInDoubleWith16Bits) {
     for (const ElementType type : {ElementType::float16, ElementType::bfloat16})
-        for (const ProductCase& product : product_cases(type, tile_32()))
+        for (const ProductCase& product : product_cases(type, tile_32(type)))
             EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
 }
 
 TEST_F(MatrixProduct, MatchesOnMatrixUnits) {
-    const products::DeviceParameters parameters =
-        products::default_parameters(device->info(), device->usable_features());
     for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
-        const std::vector<Tile> tiles = products::unit_product_tiles(parameters, type);
+        const std::vector<Tile> tiles = products::unit_product_tiles(parameters(), type);
         if (tiles.empty())
             std::cout << "not run: the device has no matrix units for " << products::name(type) << '\n';
         for (const Tile& tile : tiles)
             for (const ProductCase& product : product_cases(type, tile))
                 EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
     }
-    EXPECT_FALSE(products::has_matrix_units(parameters, ElementType::float32));
+    EXPECT_FALSE(products::has_matrix_units(parameters(), ElementType::float32));
 }
 
 TEST_F(MatrixProduct, WrongElementsAreFound) {
     for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
-        const ProductCase product{type, tile_32(), 33, 31, 65, 3, 1, 1};
+        const ProductCase product{type, tile_32(type), 33, 31, 65, 3, 1, 1};
         const HostNumbers right = product_on(*device, product);
         ASSERT_LE(product_error(product, right), 1);
         const std::size_t element = 5 * 34 + 7, gap = 5 * 34 + 32;
@@ -122,7 +122,7 @@ TEST_F(MatrixProduct, TilesGiveTheSameBits) {
         b[i] = std::cos(static_cast<float>(i));
     const runtime::Buffer on_a = buffer(a), on_b = buffer(b);
     std::vector<std::vector<float>> results;
-    for (const Tile& tile : products::product_tiles(ElementType::float32)) {
+    for (const Tile& tile : products::product_tiles(parameters(), ElementType::float32)) {
         const runtime::Buffer c = device->allocator().allocate(m * n * 4, MemoryKind::device, stream.get());
         multiply(on_a, on_b, c, m, n, k, {tile, 1, 64});
         results.push_back(values(c, m * n));

@@ -19,11 +19,11 @@ struct InventedDevice {
 inline kernels::Features all_features() {
     return kernels::Features((1u << 20) - 1);
 }
-inline kernels::Features without_units() {
-    return all_features().without({kernels::Feature::cooperative_matrix, kernels::Feature::matrix_16x16x16,
-                                   kernels::Feature::matrix_8x16x16, kernels::Feature::matrix_8x8x16,
-                                   kernels::Feature::matrix_8x8x8, kernels::Feature::bfloat16_units,
-                                   kernels::Feature::matrix_quads, kernels::Feature::matrix_columns});
+inline kernels::Features without_units(kernels::Features features = all_features()) {
+    return features.without({kernels::Feature::cooperative_matrix, kernels::Feature::matrix_16x16x16,
+                             kernels::Feature::matrix_8x16x16, kernels::Feature::matrix_8x8x16,
+                             kernels::Feature::matrix_8x8x8, kernels::Feature::bfloat16_units,
+                             kernels::Feature::matrix_quads, kernels::Feature::matrix_columns});
 }
 
 /// speed: as a multiple of the default rates of multiplication; traffic: of those of memory and cache.
@@ -37,6 +37,7 @@ inline DeviceParameters invented(std::uint32_t compute_units, std::uint32_t subg
                             .compute_units = compute_units};
     set_default_rates(device);
     device.float32_rate *= speed;
+    device.float16_rate *= speed;
     device.unit_rate *= speed;
     device.cache_bandwidth *= traffic;
     device.memory_bandwidth *= traffic;

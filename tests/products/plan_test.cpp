@@ -30,12 +30,11 @@ std::int64_t size_of(const Tile& tile) {
 
 /// What every plan must satisfy, whatever the cost model says. k, matrices: of the whole operation.
 template <class Shape>
-void check_plan(const DeviceParameters& device, const Shape& shape, ElementType type, std::int64_t matrices,
-                const Plan& plan) {
+void check_plan(const DeviceParameters& device, const Shape& shape, std::int64_t matrices, const Plan& plan) {
     SCOPED_TRACE(test::text(shape) + ": " + plan.name());
     const std::int64_t k = shape.k;
     ASSERT_NE(plan.tile.kernel, nullptr);
-    EXPECT_LE(plan.tile.shared_bytes(type), device.shared_bytes);
+    EXPECT_LE(plan.tile.shared_bytes(), device.shared_bytes);
     EXPECT_TRUE(device.usable.contains(plan.tile.kernel->needs));
     // The parts cover k, and none is empty.
     ASSERT_GE(plan.parts, 1);
@@ -62,7 +61,7 @@ TEST(Plans, AreValidForRandomProductsOnEveryDevice) {
         for (const ProductShape& shape : shapes) {
             std::set<std::string> names;
             for (const Plan& plan : possible_plans(device.parameters, shape)) {
-                check_plan(device.parameters, shape, shape.type, shape.batch, plan);
+                check_plan(device.parameters, shape, shape.batch, plan);
                 EXPECT_TRUE(names.insert(plan.name()).second) << test::text(shape) << ": " << plan.name();
             }
             EXPECT_TRUE(names.contains(plan_for(device.parameters, shape).name()));
@@ -80,7 +79,7 @@ TEST(Plans, AreValidForRandomConvolutionsOnEveryDevice) {
             for (const auto& plans :
                  {possible_plans(device.parameters, shape), possible_unit_plans(device.parameters, shape)})
                 for (const Plan& plan : plans) {
-                    check_plan(device.parameters, shape, shape.type, matrices, plan);
+                    check_plan(device.parameters, shape, matrices, plan);
                     EXPECT_TRUE(splits || plan.parts == 1) << test::text(shape) << ": " << plan.name();
                 }
             EXPECT_FALSE(possible_plans(device.parameters, shape).empty());

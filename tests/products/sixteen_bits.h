@@ -9,7 +9,7 @@
 
 namespace rekindle::products::test {
 
-/// Precondition: the type represents the number exactly, and it is not subnormal.
+/// Precondition: the type represents the number exactly; a bfloat16 is not subnormal.
 inline std::uint16_t bits_of(ElementType type, float number) {
     const auto bits = std::bit_cast<std::uint32_t>(number);
     if (type == ElementType::bfloat16)
@@ -18,6 +18,9 @@ inline std::uint16_t bits_of(ElementType type, float number) {
         return 0;
     if (std::isinf(number))
         return number < 0 ? 0xfc00 : 0x7c00;
+    if (std::abs(number) < std::ldexp(1.0f, -14))
+        return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) |
+                                          static_cast<std::uint32_t>(std::ldexp(std::abs(number), 24)));
     return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | ((bits >> 23 & 0xffu) - 112) << 10 |
                                       (bits >> 13 & 0x3ffu));
 }

@@ -44,6 +44,13 @@ class HandCountedLoops(unittest.TestCase):
         body = ["v_fma_f32 v1, v2, v3, v4"] * 5 + ["ds_read2_b64 v[0:3], v9 offset1:1", "ds_read_u16_d16 v4, v9"]
         self.check(RDNA1, 32, body, "0.50", "lds")
 
+    def test_packed_products(self):
+        # Their rate is the doubled one; v_fma_mix_f32 adds their sums to float32: 4 / (4 + 2 + 2).
+        body = ["v_pk_mul_f16 v1, v2, v3"] + ["v_pk_fma_f16 v1, v2, v3, v1"] * 3 + ["v_fma_mix_f32 v4, v1, 1.0, v4"] * 2 + ["v_add_nc_u32_e32 v4, v4, v5"] * 2
+        self.check(RDNA1, 64, body, "0.50", "alu")
+        # Without packed products, v_fma_mix_f32 multiplies.
+        self.check(RDNA1, 64, ["v_fma_mix_f32 v4, v1, v2, v4"] * 3 + ["v_pk_mul_f16 v1, v2, v3"], "0.75", "alu")
+
     def test_rdna3_vector_alu(self):
         # 64 lanes: float32 in one cycle, integers in two, their products in eight: 8 / (8 + 2 + 8).
         body = ["v_fmac_f32_e32 v1, v2, v3"] * 8 + ["v_add_nc_u32_e32 v4, v4, v5", "v_mul_lo_u32 v6, v6, s4"]

@@ -248,7 +248,7 @@ std::string file_metadata(std::span<const ParquetColumn> columns, std::size_t ro
 
 } // namespace
 
-std::size_t ParquetColumn::rows() const noexcept {
+std::size_t ParquetColumn::rows() const {
     struct Count {
         std::size_t operator()(const ParquetInstants& column) const { return column.seconds.size(); }
         std::size_t operator()(const ParquetDates& column) const { return column.days.size(); }

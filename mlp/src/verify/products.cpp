@@ -165,16 +165,16 @@ void check_products(const std::shared_ptr<runtime::Device>& device, const AddRow
         return;
     }
     const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
+    const products::DeviceParameters parameters =
+        products::default_parameters(device->info(), device->usable_features());
     for (const ElementType type : {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
-        std::vector<products::Tile> tiles = products::product_tiles(type);
+        std::vector<products::Tile> tiles = products::product_tiles(parameters, type);
         if (is_cpu && type != ElementType::float32)
             tiles.resize(1);
         for (const products::Tile& tile : tiles)
             check_tile(*device, type, tile, is_cpu && !(type == ElementType::float32 && tile.rows == 32),
                        add);
     }
-    const products::DeviceParameters parameters =
-        products::default_parameters(device->info(), device->usable_features());
     for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
         const std::vector<products::Tile> tiles = products::unit_product_tiles(parameters, type);
         for (const products::Tile& tile : tiles)

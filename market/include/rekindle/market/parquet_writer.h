@@ -32,7 +32,7 @@ struct ParquetColumn {
     std::string_view name;
     std::variant<ParquetInstants, ParquetDates, ParquetNumbers, ParquetTexts> values;
 
-    std::size_t rows() const noexcept;
+    std::size_t rows() const;
 };
 
 /// Writes the file atomically, in row groups of 65,536 rows. Throws Error naming the file if it cannot be

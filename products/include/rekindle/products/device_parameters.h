@@ -20,6 +20,7 @@ struct DeviceParameters {
     std::uint32_t compute_units = 64;
 
     double float32_rate = 0;     ///< multiply-adds per second of one compute unit with the float32 tiles
+    double float16_rate = 0;     ///< the same with the float16 tiles that do not use matrix units
     double unit_rate = 0;        ///< the same on matrix units
     double cache_bandwidth = 0;  ///< bytes per second that one compute unit loads from the shared cache
     double memory_bandwidth = 0; ///< bytes per second of the device's memory, for all compute units together
@@ -38,6 +39,7 @@ struct Rate {
     double least, most;
 };
 inline constexpr std::array rates{Rate{"float32_rate", &DeviceParameters::float32_rate, 1e6, 1e13},
+                                  Rate{"float16_rate", &DeviceParameters::float16_rate, 1e6, 1e13},
                                   Rate{"unit_rate", &DeviceParameters::unit_rate, 1e6, 1e14},
                                   Rate{"cache_bandwidth", &DeviceParameters::cache_bandwidth, 1e6, 1e13},
                                   Rate{"memory_bandwidth", &DeviceParameters::memory_bandwidth, 1e8, 1e14},

@@ -56,10 +56,14 @@ struct Tile {
     /// Values of specialization constants; the last three are those of kernels on matrix units.
     std::uint32_t shared_numbers = 1;
     std::uint32_t shared_eights = 1, subgroup_size = 0, idle_subgroups = 1;
+    std::uint32_t number_bytes = 4; ///< of a number in shared memory, without matrix units
 
-    std::uint32_t shared_bytes(ElementType type) const {
-        return on_units ? 16 * shared_eights : shared_numbers * sum_bytes(type);
+    std::uint32_t shared_bytes() const {
+        return on_units ? 16 * shared_eights : shared_numbers * number_bytes;
     }
+    /// Whether it multiplies float16 numbers as they are, without matrix units. Only then, the constant
+    /// half_sums has an effect.
+    bool multiplies_float16() const { return !on_units && number_bytes == 2; }
     /// For example "128x128" or "units 128x192"; unique among the tiles of one list.
     std::string name() const;
 };
@@ -68,13 +72,15 @@ struct Tile {
 /// 16 bits.
 bool has_matrix_units(const DeviceParameters& device, ElementType type);
 
-/// The tiles of matrix products without matrix units, at most 32 KiB of shared memory each; at least one.
-std::vector<Tile> product_tiles(ElementType type);
+/// The tiles of matrix products without matrix units, at most 32 KiB of shared memory each; at least one. For
+/// float16, those that multiply float16 numbers without converting them first, if the device can do that fast
+/// and has no matrix units.
+std::vector<Tile> product_tiles(const DeviceParameters& device, ElementType type);
 /// The tiles of matrix products on matrix units, in the first of runtime::matrix_shapes that the device has
 /// and that passed its self-test; empty without matrix units for this type.
 std::vector<Tile> unit_product_tiles(const DeviceParameters& device, ElementType type);
 /// The same for convolutions.
-std::vector<Tile> convolution_tiles(ElementType type);
+std::vector<Tile> convolution_tiles(const DeviceParameters& device, ElementType type);
 std::vector<Tile> unit_convolution_tiles(const DeviceParameters& device, ElementType type);
 
 } // namespace rekindle::products

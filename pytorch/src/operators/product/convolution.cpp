@@ -206,6 +206,7 @@ struct Work {
         bool without_tiles = false;
         std::uint32_t shared_numbers = 1;
         std::uint32_t row_taps = 1; ///< without tiles
+        bool half_sums = false;
     };
     void launch(const kernels::Kernel& kernel, Groups groups, const Operands& operands, std::int64_t k_part,
                 const Variant& variant) const {
@@ -226,6 +227,7 @@ struct Work {
         const kernels::ConvolutionConstants constants{
             .dtype = dtype_code(dtype),
             .edges = variant.edges ? 3u : 0u,
+            .half_sums = variant.half_sums,
             .shared_numbers = variant.shared_numbers,
             .operation = static_cast<std::uint32_t>(operation),
             .dimensions = g.dimensions(),
@@ -315,7 +317,8 @@ void Work::run_in_parts(const Operands& operands, const Plan& plan, Groups group
            {.edges = edges,
             .in_parts = true,
             .one_tap = one_tap(tile.columns),
-            .shared_numbers = tile.shared_numbers});
+            .shared_numbers = tile.shared_numbers,
+            .half_sums = tile.multiplies_float16() && may_sum_in_half()});
     const std::uint64_t first = address(operands.result);
     if (operation == Operation::weight_gradient) {
         const Matrices result{first, m, n, n, 1, m * n, writes(operands.result)};
@@ -377,7 +380,10 @@ void Work::run_plan(const Plan& plan, const Operands& given) const {
         run_in_parts(operands, plan, groups, edges);
     else
         launch(*tile.kernel, groups, operands, plan.k_part,
-               {.edges = edges, .one_tap = one_tap(tile.columns), .shared_numbers = tile.shared_numbers});
+               {.edges = edges,
+                .one_tap = one_tap(tile.columns),
+                .shared_numbers = tile.shared_numbers,
+                .half_sums = tile.multiplies_float16() && may_sum_in_half()});
 }
 
 /// Returns the plan that measures fastest.

@@ -46,7 +46,8 @@ products::Product product_of(const ProductSizes& sizes, const Matrices& c, const
             .c = c.layout(),
             .d = d ? std::optional(d->layout()) : std::nullopt,
             .alpha = number_bits(family, alpha),
-            .beta = number_bits(family, beta)};
+            .beta = number_bits(family, beta),
+            .half_sums = may_sum_in_half()};
 }
 
 Access as_written(Access access) {

@@ -4,6 +4,7 @@
 
 #include <rekindle/products/tuner.h>
 
+#include <ATen/Context.h>
 #include <ATen/ops/empty_like.h>
 #include <array>
 #include <atomic>
@@ -81,6 +82,10 @@ std::vector<runtime::Candidate> candidates_of(const TunedWork& work) {
 }
 
 } // namespace
+
+bool may_sum_in_half() {
+    return at::globalContext().allowFP16AccumulationCuBLAS();
+}
 
 products::ElementType element_type(at::ScalarType dtype) {
     switch (dtype) {
