@@ -96,6 +96,9 @@ DeviceAllocator& OpenedDevice::allocator() {
 std::unique_ptr<Stream> OpenedDevice::make_stream(StreamQueue queue) {
     StreamOptions options;
     options.queue = queue;
+    // The threads of a CPU driver would compete with the host.
+    if (info().type != DeviceType::cpu)
+        options.seconds_of_early_submit = 100e-6;
     return make_stream(options);
 }
 

@@ -152,6 +152,7 @@ Batch& StreamCore::open() {
         free_.pop_back();
     }
     open_->begin(submitted() + waiting_.size() + 1);
+    early_submit_seconds_ = options_.seconds_of_early_submit;
     return *open_;
 }
 
@@ -173,10 +174,13 @@ void StreamCore::place(const Operation& operation, std::span<const Access> acces
 
 void StreamCore::submit_for_idle_device() {
     const std::uint32_t least = options_.operations_of_early_submit, now = open_->operations();
-    // Asking the driver costs as much as a launch, so it is asked only at certain counts.
-    if (least == 0 || now < least || now % least != 0 || !std::has_single_bit(now / least) ||
-        !group_.empty() || !waiting_.empty())
+    const bool many = least != 0 && now >= least && now % least == 0 && std::has_single_bit(now / least);
+    const bool long_enough = early_submit_seconds_ > 0 && open_->seconds() >= early_submit_seconds_;
+    // Asking the driver costs as much as a launch, so it is asked only at certain counts and times.
+    if (!(many || long_enough) || !group_.empty() || !waiting_.empty())
         return;
+    if (long_enough)
+        early_submit_seconds_ = 2 * open_->seconds();
     if (completed() == submitted())
         submit();
 }

@@ -179,6 +179,24 @@ TEST_F(EarlySubmitTest, AnIdleDeviceGetsTheFirstOperations) {
     EXPECT_EQ(core(*t).submitted(), before);
 }
 
+TEST_F(EarlySubmitTest, AnIdleDeviceGetsWorkThatTakesLong) {
+    StreamOptions options = any_time();
+    options.seconds_of_early_submit = 1e-3;
+    const auto s = stream(options);
+    device().prepare(kernels::test_spin.kernel); // launches do not wait for the compiler
+    const Buffer more = memory(*s, numbered(8192)), result = memory(*s, 8192);
+    for (int round = 0; round < 3; ++round) {
+        s->synchronize();
+        const std::uint64_t before = core(*s).submitted();
+        spin(*s, result, more, 60000); // a kernel that was never measured is assumed to take long
+        EXPECT_EQ(core(*s).submitted(), before + 1);
+    }
+    const auto t = stream(any_time());
+    const std::uint64_t before = core(*t).submitted();
+    spin(*t, result, more, 60000);
+    EXPECT_EQ(core(*t).submitted(), before);
+}
+
 TEST_F(EarlySubmitTest, ABusyDeviceGetsFullerSubmits) {
     const auto s = stream(any_time());
     const Buffer words = memory(*s, Words(64, 1)), more = memory(*s, numbered(8192));
