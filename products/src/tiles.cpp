@@ -42,7 +42,7 @@ std::vector<Tile> tiles_of(std::span<const Variant> variants, std::uint32_t numb
     return tiles;
 }
 
-/// The variants of a family in each dtype that sums are computed in.
+/// The variants of a family for each dtype that it is compiled for.
 template <class Variant>
 struct ByDtype {
     std::span<const Variant> float32, float16, float64, int64;
@@ -55,7 +55,7 @@ std::vector<Tile> tiles_of(const DeviceParameters& device, ElementType type, con
         return tiles_of(variants.float64, sum_bytes(type), gathers);
     if (type == ElementType::int64)
         return tiles_of(variants.int64, sum_bytes(type), gathers);
-    // The float32 kernels spend a fifth of their time on converting float16. Devices with matrix units use
+    // The kernels of float32 need about a fifth of their time to convert float16. Devices with matrix units use
     // these kernels for small products only.
     constexpr double least_rate = 0.8;
     if (type == ElementType::float16 && device.float16_rate >= least_rate * device.float32_rate &&

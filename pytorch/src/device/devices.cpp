@@ -123,6 +123,7 @@ class DeviceTable {
     /// Keeps only the slots that CUDA's and ROCm's variables leave visible.
     void keep_visible() {
         std::vector<std::string> uuids;
+        uuids.reserve(slots_.size());
         for (const auto& slot : slots_)
             uuids.push_back(slot->info.uuid_text());
         const auto visible = visible_by_cuda_variables(uuids);

@@ -72,7 +72,7 @@ at::Tensor new_empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides,
 
 at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
                       std::optional<c10::SymInt> offset) {
-    return at::cpu::as_strided_symint(self, sizes, strides, offset);
+    return at::cpu::as_strided_symint(self, sizes, strides, std::move(offset));
 }
 
 /// Enlarges the storage if it has fewer bytes. Returns whether it did.

@@ -112,6 +112,7 @@ WorkPointer start(const GroupPointer& group, const std::string& collective, std:
 void use_one_host(const GroupPointer& group, const std::vector<std::int64_t>& sockets,
                   std::vector<at::Tensor> memories) {
     std::vector<Descriptor> peers;
+    peers.reserve(sockets.size());
     for (const std::int64_t socket : sockets)
         peers.emplace_back(static_cast<int>(socket));
     group->use_one_host(std::move(peers), std::move(memories));

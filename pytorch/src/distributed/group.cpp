@@ -37,6 +37,7 @@ const char* profiled_name(Collective collective) {
 
 std::vector<at::Tensor> aliases(const std::vector<at::Tensor>& tensors) {
     std::vector<at::Tensor> result;
+    result.reserve(tensors.size());
     for (const at::Tensor& tensor : tensors)
         result.push_back(alias_memory(tensor).detach());
     return result;
@@ -45,6 +46,7 @@ std::vector<at::Tensor> aliases(const std::vector<at::Tensor>& tensors) {
 /// Returns flat views of the tensors, or flat copies of those that are not contiguous.
 std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     std::vector<at::Tensor> result;
+    result.reserve(tensors.size());
     for (const at::Tensor& tensor : tensors)
         result.push_back(tensor.contiguous().view(-1));
     return result;
@@ -118,7 +120,7 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     const c10::Device device(c10::kPrivateUse1, call.device);
     Job job{std::move(call), c10::make_intrusive<PromisedWork>(std::move(tensors), device, -1),
             current_stream(device.index()).record()};
-    const c10::intrusive_ptr<c10d::Work> work = job.work;
+    c10::intrusive_ptr<c10d::Work> work = job.work;
     const WithoutPythonLock unlocked;
     std::unique_lock lock(mutex_);
     finished_.wait(lock, [this] { return jobs_.size() < most_unfinished || closed_; });

@@ -209,6 +209,7 @@ void OneHost::reduce_on(const Operation& operation, Staging& staging, const at::
 void OneHost::combine(const at::Tensor& own, const std::function<std::int64_t(int)>& offset_of,
                       const Reduction& reduction, const at::Tensor& out) {
     std::vector<at::Tensor> parts;
+    parts.reserve(static_cast<std::size_t>(size_));
     for (int rank = 0; rank < size_; ++rank)
         parts.push_back(rank == rank_ ? own : read(rank, out, offset_of(rank)));
     reduction.combine(parts, out);

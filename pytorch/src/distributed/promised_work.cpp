@@ -17,6 +17,7 @@ c10::intrusive_ptr<c10::ivalue::Future> PromisedWork::completed_future() {
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors(),
                                                            std::vector<c10::Device>{device_});
     std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> storages;
+    storages.reserve(tensors_.size());
     for (const at::Tensor& tensor : tensors_)
         storages.emplace_back(tensor.storage().getWeakStorageImpl());
     const RecordsPromised records(event_);

@@ -136,11 +136,16 @@ std::string TuningStore::find_or_make(const std::string& key, const std::functio
         return choices_.emplace(key, make()).first->second;
     const FileLock others_wait = CacheFile(path_, kind).lock(longest_wait);
     read();
-    if (find() == choices_.end()) {
-        choices_.emplace(key, make());
+    if (find() != choices_.end())
+        return find()->second;
+    const auto made = choices_.emplace(key, make()).first;
+    try {
         write();
+    } catch (...) {
+        choices_.erase(made);
+        throw;
     }
-    return find()->second;
+    return made->second;
 }
 
 std::filesystem::path default_cache_folder() {

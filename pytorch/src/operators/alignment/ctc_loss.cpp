@@ -189,7 +189,7 @@ at::Tensor ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_proba
                              at::IntArrayRef target_lengths, const at::Tensor& losses,
                              const at::Tensor& log_alpha, std::int64_t blank, bool zero_infinity) {
     const Alignment alignment(log_probabilities, targets, input_lengths, target_lengths, blank);
-    const at::Tensor output =
+    at::Tensor output =
         at::full_like(log_probabilities, nothing, {}, {}, {}, {}, at::MemoryFormat::Contiguous);
     if (alignment.is_empty())
         return output;

@@ -26,7 +26,7 @@ using OptionalTensor = std::optional<Tensor>;
 /// The mask as bool (true: ignored), with four dimensions like the scores [batch, heads, queries, keys].
 Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
     // Layers pass masks of 0 and -infinity. As in PyTorch's own operator, a nonzero entry means ignored.
-    const Tensor hidden = mask.to(at::kBool);
+    Tensor hidden = mask.to(at::kBool);
     TORCH_CHECK(type, "a mask needs a type: 0 for [queries, keys], 1 for [batch, keys], 2 for [batch, heads, "
                       "queries, keys]");
     switch (*type) {
@@ -61,10 +61,10 @@ std::tuple<Tensor, Tensor> multi_head_attention(const Tensor& query, const Tenso
     const Tensor k = heads_of(key, qkv_weight, qkv_bias, 1, width, heads);
     const Tensor v = heads_of(value, qkv_weight, qkv_bias, 2, width, heads);
     const bool masked = mask && mask->defined();
+    const std::int64_t head_width = width / heads;
     Tensor attended, weights;
     if (need_weights) {
-        Tensor scores =
-            at::matmul(q.mul(1 / std::sqrt(static_cast<double>(width / heads))), k.transpose(2, 3));
+        Tensor scores = at::matmul(q.mul(1 / std::sqrt(static_cast<double>(head_width))), k.transpose(2, 3));
         if (masked)
             scores = scores.masked_fill(mask_of_scores(*mask, mask_type),
                                         -std::numeric_limits<double>::infinity());

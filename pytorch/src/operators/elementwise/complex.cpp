@@ -21,7 +21,7 @@ at::Tensor stored(const at::Tensor& tensor) {
 
 /// Either tensor may be lazily conjugated. If exactly one is, its conjugation and the requested one cancel.
 void conjugate(at::TensorIteratorBase& iterator) {
-    const at::Tensor output = iterator.tensor(0), input = iterator.tensor(1);
+    const at::Tensor &output = iterator.tensor(0), &input = iterator.tensor(1);
     const at::Tensor target = stored(output);
     if (!output.is_same(input))
         copy_on_device(target, stored(input));

@@ -122,13 +122,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
         static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(&rsub));
 #define RVK_SHIFT(name)                                                                                      \
     register_operator(m, #name ".Tensor",                                                                    \
-                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&name));             \
+                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&(name)));           \
     register_operator(m, #name ".Scalar",                                                                    \
-                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&name))
+                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&(name)))
 #define RVK_SHIFT_IN_PLACE(name)                                                                             \
     register_operator(m, #name ".Tensor",                                                                    \
-                      static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&name));                  \
-    register_operator(m, #name ".Scalar", static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&name))
+                      static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&(name)));                \
+    register_operator(m, #name ".Scalar",                                                                    \
+                      static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&(name)))
     RVK_SHIFT(__lshift__);
     RVK_SHIFT(__rshift__);
     RVK_SHIFT_IN_PLACE(__ilshift__);

@@ -24,7 +24,7 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Ten
         "types: Long, Int; but got ", indices.scalar_type());
     const at::Tensor index = indices.reshape({-1});
     at::Tensor grad = grad_output.reshape({index.numel(), grad_output.size(-1)});
-    const at::Tensor out = at::zeros({rows, grad_output.size(-1)}, grad_output.options());
+    at::Tensor out = at::zeros({rows, grad_output.size(-1)}, grad_output.options());
     if (grad.numel() == 0)
         return out;
     if (scale_by_frequency) {

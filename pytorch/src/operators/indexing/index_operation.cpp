@@ -19,8 +19,8 @@ namespace rvk {
 namespace {
 
 constexpr std::size_t first_selector_word = 32, selector_words = 12;
-constexpr std::int64_t piece = 256, block = 256 * 1024; ///< as in accumulate.slang
-constexpr std::int64_t maximum_items = 0xff000000;      ///< whole workgroups, numbered in 32 bits
+constexpr std::int64_t piece = 256, block = 1024 * piece; ///< as in accumulate.slang
+constexpr std::int64_t maximum_items = 0xff000000;        ///< whole workgroups, numbered in 32 bits
 
 std::int64_t stride_of(const at::Tensor& tensor, std::int64_t dim) {
     return tensor.dim() == 0 ? 0 : tensor.stride(dim) * static_cast<std::int64_t>(tensor.element_size());
@@ -40,12 +40,13 @@ bool continues(const IndexOperation::Dimension& slow, const IndexOperation::Dime
 } // namespace
 
 void warn_about_expanded(const at::Tensor& self, const char* operation, const char* also) {
-    if (at::has_internal_overlap(self) == at::MemOverlap::Yes)
+    if (at::has_internal_overlap(self) == at::MemOverlap::Yes) {
         TORCH_WARN("Use of ", operation,
                    " on expanded tensors is deprecated. Please clone() the tensor before performing this "
                    "operation. This "
                    "also applies to advanced indexing e.g. ",
                    also);
+    }
 }
 
 IndexedOperand::IndexedOperand(const at::TensorBase& tensor)

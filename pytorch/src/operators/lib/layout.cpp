@@ -34,7 +34,8 @@ std::span<const std::int64_t> OperandLayout::block() const {
     block_[0] = dimensions_;
     std::copy(sizes_.begin(), sizes_.end(), block_.begin() + 1);
     for (int k = 0; k < max_operands; ++k)
-        std::copy(strides_[k].begin(), strides_[k].end(), block_.begin() + 1 + max_dimensions * (1 + k));
+        std::copy(strides_[k].begin(), strides_[k].end(),
+                  block_.begin() + 1 + std::ptrdiff_t{max_dimensions} * (1 + k));
     return block_;
 }
 

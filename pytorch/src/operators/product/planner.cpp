@@ -130,7 +130,8 @@ std::size_t tuned(const TunedWork& work) {
 }
 
 double sum_tolerance(at::ScalarType dtype, std::int64_t length) {
-    const double rounding = dtype == at::kHalf ? 0x1p-10 : dtype == at::kBFloat16 ? 0x1p-7 : 0;
+    const double of_half = may_sum_in_half() ? 0x1p-8 : 0x1p-10;
+    const double rounding = dtype == at::kHalf ? of_half : dtype == at::kBFloat16 ? 0x1p-7 : 0;
     return 2 * rounding + 0x1p-22 * std::sqrt(static_cast<double>(length)) * 8;
 }
 
