@@ -155,12 +155,12 @@ void backward(const at::Tensor& grad_output, const at::Tensor& self, const at::T
     });
 }
 
-at::Tensor tensor_of(at::OptionalTensorRef tensor) {
+at::Tensor tensor_of(const at::OptionalTensorRef& tensor) {
     return tensor.has_value() ? *tensor : at::Tensor();
 }
 
 struct Forward : at::meta::structured_nll_loss_forward {
-    void impl(const at::Tensor& self, const at::Tensor& target, at::OptionalTensorRef weight,
+    void impl(const at::Tensor& self, const at::Tensor& target, const at::OptionalTensorRef& weight,
               std::int64_t reduction, std::int64_t ignored, const at::Tensor& output,
               const at::Tensor& total_weight) {
         forward(self, target, tensor_of(weight), reduction, ignored, output, total_weight);
@@ -168,7 +168,7 @@ struct Forward : at::meta::structured_nll_loss_forward {
 };
 struct Backward : at::meta::structured_nll_loss_backward {
     void impl(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-              at::OptionalTensorRef weight, std::int64_t reduction, std::int64_t ignored,
+              const at::OptionalTensorRef& weight, std::int64_t reduction, std::int64_t ignored,
               const at::Tensor& total_weight, const at::Tensor& grad_input) {
         backward(grad_output, self, target, tensor_of(weight), reduction, ignored, total_weight, grad_input);
     }
@@ -207,7 +207,7 @@ at::Tensor images_backward(const at::Tensor& grad_output, const at::Tensor& self
                            const std::optional<at::Tensor>& weight, std::int64_t reduction,
                            std::int64_t ignored, const at::Tensor& total_weight) {
     check_images(self, target, weight);
-    const at::Tensor grad_input = at::empty(self.sizes(), self.options());
+    at::Tensor grad_input = at::empty(self.sizes(), self.options());
     backward(grad_output, self, target, weight.value_or(at::Tensor()), reduction, ignored, total_weight,
              grad_input);
     return grad_input;
