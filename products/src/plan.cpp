@@ -118,6 +118,14 @@ std::string Plan::name() const {
     return tile.name() + "/" + std::to_string(parts);
 }
 
+std::vector<std::string> names_of(std::span<const Plan> plans) {
+    std::vector<std::string> names;
+    names.reserve(plans.size());
+    for (const Plan& plan : plans)
+        names.push_back(plan.name());
+    return names;
+}
+
 std::int64_t longest_k(const Tile& tile) {
     return most_iterations / tile.iterations * tile.depth;
 }

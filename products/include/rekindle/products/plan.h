@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ struct Plan {
     /// For example "128x128/2" or "units 128x192/1"; unique among the plans of a shape.
     std::string name() const;
 };
+
+/// The name of each plan, in their order.
+std::vector<std::string> names_of(std::span<const Plan> plans);
 
 /// Whether one launch with these tiles can compute the whole batch, so that k can be split.
 bool is_one_launch(const ProductShape& shape, const Tile& tile);

@@ -395,11 +395,8 @@ Plan Work::tuned_plan(const Plan& plan, const Operands& operands) const {
          products::possible_plans(planner(operands.result.device().index()).device(), shape()))
         if (other.name() != plan.name())
             plans.push_back(other);
-    std::vector<std::string> names;
-    for (const Plan& one : plans)
-        names.push_back(one.name());
     return plans[tuned({key_of(shape()),
-                        names,
+                        products::names_of(plans),
                         [&](std::size_t i) { run_plan(plans[i], operands); },
                         {operands.result},
                         sum_tolerance(dtype, k)})];

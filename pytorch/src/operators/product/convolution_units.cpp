@@ -271,11 +271,8 @@ Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& o
          products::possible_unit_plans(planner(operands.result.device().index()).device(), work.shape(dtype)))
         if (other.name() != plan.name())
             plans.push_back(other);
-    std::vector<std::string> names;
-    for (const Plan& one : plans)
-        names.push_back(one.name());
     return plans[tuned({key_of(work.shape(dtype)) + (work.by_channels() ? " by channels" : " by pixels"),
-                        names,
+                        products::names_of(plans),
                         [&](std::size_t i) { run(work, plans[i], operands); },
                         {operands.result},
                         sum_tolerance(dtype, work.k)})];

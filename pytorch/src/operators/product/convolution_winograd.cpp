@@ -145,7 +145,7 @@ kernels::WinogradParameters parameters_of(const Pixels& pixels, const Chunk& chu
 /// Transforms a chunk's windows or tiles.
 Tensor transform(const kernels::TypedKernel<kernels::WinogradParameters>& kernel, const Pixels& pixels,
                  const Chunk& chunk, Padding padding) {
-    const Tensor result = pixels.transformed(chunk);
+    Tensor result = pixels.transformed(chunk);
     const kernels::WinogradParameters p = parameters_of(pixels, chunk, result, padding);
     launch(result.device(), kernel, linear_groups(p.count, 256), p, {reads(pixels.tensor), writes(result)},
            {.channels_inner = pixels.channels_inner});
@@ -182,7 +182,7 @@ kernels::WinogradParameters parameters_of(const Tensor& weight, const Tensor& tr
 Tensor transformed_weight(const Tensor& given, bool rotated) {
     const bool fits = 2 * (given.stride(-2) + given.stride(-1)) <= std::numeric_limits<std::int32_t>::max();
     const Tensor weight = fits ? given : given.contiguous();
-    const Tensor result = at::empty({points, weight.size(0), weight.size(1)}, weight.options());
+    Tensor result = at::empty({points, weight.size(0), weight.size(1)}, weight.options());
     const kernels::WinogradParameters p = parameters_of(weight, result);
     launch(result.device(), kernels::winograd_weight, linear_groups(p.count, 256), p,
            {reads(weight), writes(result)}, {.rotated = rotated});

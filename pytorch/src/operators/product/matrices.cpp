@@ -117,9 +117,6 @@ products::Plan tuned_plan(const Product& work, const products::Plan& plan) {
     const products::ProductShape shape = work.product.shape();
     const std::vector<products::Plan> plans =
         products::plans_to_try(planner(work.sizes.device.index()).device(), shape, plan);
-    std::vector<std::string> names;
-    for (const products::Plan& one : plans)
-        names.push_back(one.name());
     at::Tensor result;
     const auto run = [&](std::size_t i) {
         Product elsewhere = work;
@@ -131,7 +128,8 @@ products::Plan tuned_plan(const Product& work, const products::Plan& plan) {
                        at::TensorOptions().device(work.sizes.device).dtype(work.sizes.dtype));
     if (!is_tuned({result}))
         return plan;
-    return plans[tuned({key_of(work), names, run, {result}, sum_tolerance(work.sizes.dtype, shape.k)})];
+    return plans[tuned(
+        {key_of(work), products::names_of(plans), run, {result}, sum_tolerance(work.sizes.dtype, shape.k)})];
 }
 
 void multiply_tiles(const Product& work) {
