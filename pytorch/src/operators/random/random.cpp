@@ -50,7 +50,7 @@ struct Grid {
     std::uint32_t threads() const { return groups * 256; }
 };
 Grid grid_for(std::int64_t count, std::int64_t numbers_per_turn) {
-    constexpr std::int64_t threads = 256, most_groups = 108 * 2048 / threads;
+    constexpr std::int64_t threads = 256, most_groups = std::int64_t{108} * 2048 / threads;
     const std::int64_t groups = std::min(kernels::ceil_div(count, threads), most_groups);
     const std::int64_t of_turn = groups * threads * numbers_per_turn;
     return {static_cast<std::uint32_t>(groups),

@@ -34,7 +34,7 @@ at::Tensor drawn(Variate variate, const at::Tensor& first, const at::Tensor& sec
     require_float64(type, first.device());
     TORCH_CHECK_NOT_IMPLEMENTED(first.numel() <= std::numeric_limits<std::int32_t>::max(),
                                 "2^31 random numbers");
-    const at::Tensor output = at::empty(first.sizes(), first.options());
+    at::Tensor output = at::empty(first.sizes(), first.options());
     if (output.numel() == 0)
         return output;
     const at::Tensor one = first.contiguous(), other = second.defined() ? second.contiguous() : one;
