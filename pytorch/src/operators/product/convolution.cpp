@@ -208,6 +208,13 @@ struct Work {
         std::uint32_t row_taps = 1; ///< without tiles
         bool half_sums = false;
     };
+    Variant variant_of(const Plan& plan, bool edges) const {
+        return {.edges = edges,
+                .in_parts = plan.parts > 1,
+                .one_tap = one_tap(plan.tile.columns),
+                .shared_numbers = plan.tile.shared_numbers,
+                .half_sums = plan.tile.multiplies_float16() && may_sum_in_half()};
+    }
     void launch(const kernels::Kernel& kernel, Groups groups, const Operands& operands, std::int64_t k_part,
                 const Variant& variant) const {
         const kernels::ConvolutionParameters p = parameters(operands, k_part);
@@ -314,11 +321,7 @@ void Work::run_in_parts(const Operands& operands, const Plan& plan, Groups group
         at::empty({g.groups * parts, m, n}, at::TensorOptions().device(device).dtype(sum_type(family)));
     groups.z = static_cast<std::uint32_t>(g.groups * parts);
     launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, plan.k_part,
-           {.edges = edges,
-            .in_parts = true,
-            .one_tap = one_tap(tile.columns),
-            .shared_numbers = tile.shared_numbers,
-            .half_sums = tile.multiplies_float16() && may_sum_in_half()});
+           variant_of(plan, edges));
     const std::uint64_t first = address(operands.result);
     if (operation == Operation::weight_gradient) {
         const Matrices result{first, m, n, n, 1, m * n, writes(operands.result)};
@@ -379,11 +382,7 @@ void Work::run_plan(const Plan& plan, const Operands& given) const {
     if (plan.parts > 1)
         run_in_parts(operands, plan, groups, edges);
     else
-        launch(*tile.kernel, groups, operands, plan.k_part,
-               {.edges = edges,
-                .one_tap = one_tap(tile.columns),
-                .shared_numbers = tile.shared_numbers,
-                .half_sums = tile.multiplies_float16() && may_sum_in_half()});
+        launch(*tile.kernel, groups, operands, plan.k_part, variant_of(plan, edges));
 }
 
 /// Returns the plan that measures fastest.
