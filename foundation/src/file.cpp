@@ -195,9 +195,9 @@ FileLock::FileLock(const std::filesystem::path& path, std::chrono::milliseconds 
     const auto until = std::chrono::steady_clock::now() + most;
     while (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
         if (std::chrono::steady_clock::now() >= until)
-            throw Error("another process has held this lock for too long")
+            throw Error("another process still holds this lock")
                 .at(path.string())
-                .hint("End the process that holds it; fuser names it.");
+                .hint("End that process; `fuser` followed by this path prints its number.");
         std::this_thread::sleep_for(pause);
     }
 }

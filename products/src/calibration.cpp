@@ -90,8 +90,8 @@ class Calibration {
     const std::vector<Sample>& samples() const { return samples_; }
 
   private:
-    /// The median of estimated / measured time of the products whose tiles `counts` accepts; 1 if there are
-    /// none.
+    /// The median of estimated / measured time over the products whose tile `counts` accepts, or 1 if there
+    /// is no such product.
     template <class F>
     double median_ratio(F&& counts) const {
         std::vector<double> ratios;
@@ -142,7 +142,7 @@ class Calibration {
         if (found == tiles.end() || !has_time())
             return;
         if (measured.type != ElementType::float32 && !found->on_units && !found->multiplies_float16())
-            return; // a kernel of float32, which converts such numbers
+            return; // a float32 kernel that converts 16-bit numbers; its speed is not used
         Product product{.type = measured.type,
                         .dtype = dtype_of(measured.type),
                         .result_dtype = dtype_of(ElementType::float32),
@@ -201,8 +201,8 @@ void say(const runtime::LogCallback& log, LogLevel level, const std::string& tex
 DeviceParameters stored_or_default(runtime::Device& device, const DeviceParameters& usual,
                                    runtime::TuningStore& store, const runtime::LogCallback& log) {
     try {
-        // Rates that cannot be stored are not used: every process would measure others, and might split k
-        // differently.
+        // If the rates cannot be stored, the defaults are better: otherwise each process would measure its
+        // own rates, and two processes might split k differently.
         const std::string text =
             store.find_or_make(store_key, [&] { return rates_text(measure_rates(device.info(), usual)); });
         DeviceParameters measured = usual;

@@ -55,8 +55,8 @@ std::vector<Tile> tiles_of(const DeviceParameters& device, ElementType type, con
         return tiles_of(variants.float64, sum_bytes(type), gathers);
     if (type == ElementType::int64)
         return tiles_of(variants.int64, sum_bytes(type), gathers);
-    // The kernels of float32 need about a fifth of their time to convert float16. Devices with matrix units
-    // use these kernels for small products only.
+    // The float32 kernels spend about a fifth of their time converting float16. Devices with matrix units
+    // keep them, because there only small products do not run on the units.
     constexpr double least_rate = 0.8;
     if (type == ElementType::float16 && device.float16_rate >= least_rate * device.float32_rate &&
         !has_matrix_units(device, type) && std::ranges::all_of(variants.float16, [&](const Variant& one) {

@@ -96,7 +96,7 @@ DeviceAllocator& OpenedDevice::allocator() {
 std::unique_ptr<Stream> OpenedDevice::make_stream(StreamQueue queue) {
     StreamOptions options;
     options.queue = queue;
-    // The threads of a CPU driver would compete with the host.
+    // A CPU driver's threads compete with the host, so starting them early gains nothing.
     if (info().type != DeviceType::cpu)
         options.seconds_of_early_submit = 100e-6;
     return make_stream(options);

@@ -115,7 +115,7 @@ def cost_of_loop(blocks, loop, lanes, rates):
     for instruction in own:
         cost = cost_of(instruction, lanes, rates)
         if packed:
-            # What else multiplies only adds the float16 sums to others in float32.
+            # The other multiplications only add the float16 sums to float32.
             cost.ideal = cost.alu if is_packed_product(operation_of(instruction)) else 0.0
         total.add(cost)
     return total

@@ -87,7 +87,7 @@ def operation_of(instruction):
 
 
 def is_packed_product(operation):
-    """Two products of float16; the first ones of a sum need no addition."""
+    """Whether it computes two float16 products, and adds them to a sum unless they are its first."""
     return _PACKED_PRODUCT.match(operation) is not None
 
 

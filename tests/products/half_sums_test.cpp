@@ -1,4 +1,5 @@
-/// Product::half_sums: sums of float16 products within a slice of k in float16.
+/// Kernels that multiply float16 without matrix units, and Product::half_sums, which lets them add the
+/// products of a slice of k in float16.
 
 #include "../runtime/fixture.h"
 #include "devices.h"
@@ -41,7 +42,7 @@ TEST(Float16Tiles, MultiplyFloat16WhereThatIsFast) {
     EXPECT_FALSE(multiplies_float16(test::invented(36, 32, true), ElementType::float16)) << "matrix units";
 }
 
-/// C = A * B of float16 in tiles without matrix units.
+/// Multiplies float16 matrices in each tile that does not use matrix units.
 class HalfSums : public runtime::test::DeviceTest {
   protected:
     std::shared_ptr<Device> device = open();
@@ -55,7 +56,7 @@ class HalfSums : public runtime::test::DeviceTest {
     }
 
     bool is_cpu() const { return device->info().type == DeviceType::cpu; }
-    /// CPU drivers take seconds to compile each of the other kernels.
+    /// All tiles, but on a CPU driver only the smallest: it takes seconds to compile each of the others.
     std::vector<Tile> quick_tiles() const { return is_cpu() ? std::vector<Tile>{tiles.front()} : tiles; }
 
     Buffer buffer(const std::vector<float>& numbers) {
@@ -118,7 +119,7 @@ TEST_F(HalfSums, OfSmallIntegersAreExact) {
         }
 }
 
-/// 2048 + 1 is 2048 in float16. Sums of different slices meet in float32.
+/// In float16, 2048 + 1 is 2048. The sums of different slices are added in float32, so nothing is lost there.
 TEST_F(HalfSums, AreRoundedWithinASliceOnly) {
     if (!tiles.front().multiplies_float16())
         GTEST_SKIP() << "the device has no float16 arithmetic";
@@ -131,7 +132,8 @@ TEST_F(HalfSums, AreRoundedWithinASliceOnly) {
         other[1] = -2048;
         const std::vector<float> ones(static_cast<std::size_t>(k), 1);
         EXPECT_EQ(product(tile, same, ones, 1, 1, k, 1, false), std::vector<float>{1}) << tile.name();
-        // NVIDIA's driver 580 sums exactly in one of the tiles, which is allowed.
+        // At least one tile gives the exact sum with NVIDIA's driver 580. More precision than float16's is
+        // allowed.
         const std::vector<float> rounded = product(tile, same, ones, 1, 1, k, 1, true);
         EXPECT_TRUE(rounded.front() == 0 || (!is_cpu() && rounded.front() == 1))
             << tile.name() << ": " << rounded.front();
@@ -139,7 +141,7 @@ TEST_F(HalfSums, AreRoundedWithinASliceOnly) {
     }
 }
 
-/// Products of subnormal numbers, and numbers that no conversion may flush to zero.
+/// Subnormal factors and results must not be flushed to zero.
 TEST_F(HalfSums, SubnormalFactorsCount) {
     for (const Tile& tile : quick_tiles())
         for (const bool half_sums : {false, true}) {

@@ -9,7 +9,8 @@
 
 namespace rekindle::products::test {
 
-/// Precondition: the type represents the number exactly; a bfloat16 is not subnormal.
+/// Precondition: the type represents the number exactly. The number may be subnormal in float16, but not in
+/// bfloat16.
 inline std::uint16_t bits_of(ElementType type, float number) {
     const auto bits = std::bit_cast<std::uint32_t>(number);
     if (type == ElementType::bfloat16)

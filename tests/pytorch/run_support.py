@@ -10,8 +10,8 @@ SECONDS = 900  # a hang fails the test; the machine may be busy
 
 
 def environment_for_run():
-    """The environment without the device lists of CUDA and ROCm. On a machine with CUDA, the tests themselves need an empty
-    one, and torch_rvk.run would apply it to rvk."""
+    """The environment without the device lists of CUDA and ROCm. On a machine with CUDA, the tests run with an empty list, so
+    that PyTorch does not use CUDA; torch_rvk.run would take the same list and hide every rvk device."""
     return {name: value for name, value in os.environ.items()
             if not name.endswith("_VISIBLE_DEVICES") or name == "REKINDLE_VISIBLE_DEVICES"}
 

@@ -1,20 +1,20 @@
-"""torch.backends.cuda.matmul.allow_fp16_accumulation: on a device without matrix units, products and convolutions of
-float16 sum the products of a slice of k in float16."""
+"""torch.backends.cuda.matmul.allow_fp16_accumulation lets devices without matrix units add float16 products in float16."""
 
 import unittest
 
 import torch
 from torch.nn.functional import conv2d, linear
 
-from support import DEVICE, device_module, require_device
+from support import DEVICE, device_module, is_cpu_driver, require_device
 
 
 def possible_sums(allowed: bool) -> set[float]:
-    """What the sum of TERMS can be. Matrix units sum in float32, but do not compute every product."""
+    """What the sum of TERMS can be. A device with matrix units always adds in float32, and so does a GPU whose measured float16
+    rate is low."""
     properties = device_module().get_device_properties(0)
-    if not allowed or not properties.has_float16_arithmetic:
+    if not allowed or not properties.has_float16_arithmetic or "float16" in properties.matrix_units:
         return {1.0}
-    return {0.0, 1.0} if "float16" in properties.matrix_units else {0.0}
+    return {0.0} if is_cpu_driver() else {0.0, 1.0}
 
 
 #: 2048 + 1 is 2048 in float16, and 2049 in float32.
@@ -57,7 +57,7 @@ class HalfSums(unittest.TestCase):
             self.assertTrue(torch.equal(*results), dtype)
 
     def test_results_and_gradients(self):
-        """Random numbers: the errors of sums of 8 or 16 products in float16."""
+        """Sums of 8 or 16 products in float16 are accurate enough."""
         torch.manual_seed(0)
         self.allow(True)
         cases = {

@@ -155,7 +155,8 @@ int register_directly(c10::DispatchKey key, c10::DispatchKey cpu_key, torch::Cpp
         library->impl(full.c_str(), make_kernel());
         ++registered;
     }
-    return registered; // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the library must never be destroyed
+    return registered; // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): destroying the library would
+                       // unregister its kernels
 }
 
 int register_direct_fallbacks() {

@@ -1,5 +1,5 @@
 #pragma once
-/// Small files that outlive the process: pipelines, self-test results, and what was measured.
+/// Small files that outlive the process: pipelines, self-test results, and measurements.
 
 #include <rekindle/foundation/file.h>
 #include <rekindle/runtime/device.h>
@@ -36,16 +36,18 @@ class CacheFile {
     std::optional<std::vector<std::byte>> read() const;
     /// Replaces the file atomically (temporary file, fsync, rename); creates its folder. Throws Error.
     void write(std::span<const std::byte> payload) const;
-    /// Makes other processes that call this wait until the lock is destroyed, so that nothing is lost when
-    /// several of them read the file, change it, and write it. The lock is a file beside it, "….lock". Throws
-    /// Error if the folder cannot be written, or if another process still holds the lock after `most`.
+    /// Locks the file until the returned object is destroyed; other processes wait in their call of lock().
+    /// Whoever reads the file, changes its contents and writes them back must hold the lock, or it may
+    /// overwrite what another process has written meanwhile. The lock is a second file, with the suffix
+    /// ".lock". Throws Error if the folder cannot be written, or if another process still holds the lock
+    /// after `most`.
     FileLock lock(std::chrono::milliseconds most) const;
     /// When the file was written last; nothing if it does not exist.
     std::optional<std::filesystem::file_time_type> written() const noexcept;
     /// Marks the file as used today, which keeps remove_unused() from deleting it.
     void touch() const noexcept;
-    /// Deletes the other files in the folder, except for locks, that have not been used for that long, such
-    /// as those of older driver builds.
+    /// Deletes other files in the folder that have not been used for that long, such as those of older driver
+    /// builds. Keeps locks.
     void remove_unused(std::chrono::hours since) const noexcept;
 
   private:

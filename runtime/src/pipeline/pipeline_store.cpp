@@ -21,7 +21,7 @@ constexpr std::size_t largest_cache = std::size_t{256} << 20;
 /// Files of earlier driver builds are removed after this time.
 constexpr std::chrono::hours kept_unused(24 * 90);
 constexpr std::chrono::seconds
-    longest_wait(5); // at the end of a program, for another process to save its own
+    longest_wait(5); // when a program ends while another process saves its pipelines
 
 std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
     std::string text(kernel.name);

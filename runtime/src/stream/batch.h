@@ -28,8 +28,8 @@ enum class UploadQueue {
     second,     ///< like own_family; without one, a second lane of the compute queue, for tests
 };
 
-/// How a stream works. Outside of tests, only `queue` and `seconds_of_early_submit` differ from their
-/// defaults.
+/// How a stream works. Outside of tests, only `queue` and `seconds_of_early_submit` are
+/// set.
 struct StreamOptions {
     StreamQueue queue = StreamQueue::main;
     bool barriers = true;         ///< false: dependent operations race, which tests must detect
@@ -42,8 +42,8 @@ struct StreamOptions {
     /// The recorded operations are submitted when there are this many (or 2, 4, 8 … times as many) and the
     /// device has no work from this stream; 0: never. Not while the test modes hold operations back.
     std::uint32_t operations_of_early_submit = 16;
-    /// They are also submitted to such a device when they are estimated to take this long (or 2, 4, 8 … times
-    /// as long), because the host may not queue more for a while; 0: never.
+    /// They are also submitted when they are estimated to take this long (or 2, 4, 8 … times as long) and the
+    /// device has no work from this stream: the host may not queue more for a while. 0: never.
     double seconds_of_early_submit = 0;
     std::uint64_t staging_bytes = 16ull << 20; ///< size of one piece of an upload or download
     std::uint64_t piece_bytes = 64ull << 20;   ///< size of one copy or fill command

@@ -176,7 +176,8 @@ void StreamCore::submit_for_idle_device() {
     const std::uint32_t least = options_.operations_of_early_submit, now = open_->operations();
     const bool many = least != 0 && now >= least && now % least == 0 && std::has_single_bit(now / least);
     const bool long_enough = early_submit_seconds_ > 0 && open_->seconds() >= early_submit_seconds_;
-    // Asking the driver costs as much as a launch, so it is asked only at certain counts and times.
+    // Asking the driver whether the device is idle costs as much as a launch, so this asks only at certain
+    // counts and durations.
     if (!(many || long_enough) || !group_.empty() || !waiting_.empty())
         return;
     if (long_enough)

@@ -176,7 +176,7 @@ class StreamCore final : public StreamTimeline,
     HazardTracker hazards_;
     std::unique_ptr<Batch> open_;
     double early_submit_seconds_ =
-        0;                        ///< at this estimated duration, `open_` may be submitted early; 0: never
+        0;                        ///< submit `open_` early once it is estimated to take this long; 0: never
     std::deque<Waiting> waiting_; ///< in order, all before open_
     std::deque<std::unique_ptr<Batch>> in_flight_;
     std::vector<std::unique_ptr<Batch>> free_;

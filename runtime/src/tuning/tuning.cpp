@@ -14,7 +14,7 @@ constexpr std::string_view kind = "RKTUNE01";
 constexpr double needed_gain = 0.97; // a candidate must take less than this share of the default's time
 constexpr int rounds = 3;
 constexpr int most_calls = 1000;
-constexpr std::chrono::seconds longest_wait(30); // for another process to store its choices
+constexpr std::chrono::seconds longest_wait(30); // while another process measures
 
 /// Runs the candidate. Returns whether its result is right; nothing if the device cannot run it.
 std::optional<bool> checked(const Candidate& candidate) {
@@ -87,7 +87,7 @@ void TuningStore::read() {
                                     std::string(rest.substr(tab + 1, end - tab - 1)));
             rest.remove_prefix(end + 1);
         }
-        stored.merge(choices_); // another process may have stored newer ones
+        stored.merge(choices_); // prefers what another process has stored since
         choices_ = std::move(stored);
     } catch (const Error& error) {
         problem_ = error.what();

@@ -39,7 +39,7 @@ def shuffled(**options):
         loader = data.DataLoader(data.TensorDataset(torch.arange(6.0)), batch_size=2, shuffle=True, **options)
         return torch.cat([rows for (rows,) in loader])
     finally:
-        torch.set_default_device(None)  # with "cpu", torch.as_tensor() would move tensors in later tests
+        torch.set_default_device(None)  # after "cpu", torch.as_tensor() would move the tensors of later tests
 
 
 def with_file(write, read):

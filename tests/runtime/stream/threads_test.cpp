@@ -188,7 +188,7 @@ TEST_F(EarlySubmitTest, AnIdleDeviceGetsWorkThatTakesLong) {
     for (int round = 0; round < 3; ++round) {
         s->synchronize();
         const std::uint64_t before = core(*s).submitted();
-        spin(*s, result, more, 60000); // a kernel that was never measured is assumed to take long
+        spin(*s, result, more, 60000); // until it has been measured, a kernel is assumed to take long
         EXPECT_EQ(core(*s).submitted(), before + 1);
     }
     const auto t = stream(any_time());

@@ -85,13 +85,13 @@ class AtomicFile {
 /// AtomicFile with one write.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// An exclusive lock on a file, held until it is destroyed or the process ends. The file is created and
-/// stays; it is empty. Only other FileLocks respect the lock, those of this process included. On a file
-/// system without locks, nothing is locked.
+/// An exclusive lock, held until the object is destroyed or the process ends. Creates an empty file at the
+/// path and never deletes it. Excludes other FileLocks on the same path, including those of this process, and
+/// nothing else. On file systems that do not support locks, it locks nothing.
 class FileLock {
   public:
-    /// Waits until nobody else holds the lock. Throws Error naming the path if the file cannot be created, or
-    /// if somebody still holds the lock after `most`.
+    /// Waits until the lock is free. Throws Error naming the path if the file cannot be created, or if the
+    /// lock is still taken after `most`.
     FileLock(const std::filesystem::path& path, std::chrono::milliseconds most);
 
   private:

@@ -10,10 +10,10 @@
 
 namespace rekindle::products {
 
-/// The device's parameters, with measured rates where possible. They are read from the tuning results of
-/// this device and driver build (REKINDLE_CACHE_DIR/tuning), or measured and stored there; while one process
-/// measures, others wait for its rates. A damaged file is replaced after a warning. On a GPU,
-/// measuring takes at most about one second, plus the time to compile up to eight kernels. Returns the
+/// The device's parameters, with measured rates where possible. Reads the rates from the tuning results of
+/// this device and driver build (REKINDLE_CACHE_DIR/tuning). If there are none, measures the rates and stores
+/// them there; processes that start meanwhile wait for them. Replaces a damaged file, after a warning. On a
+/// GPU, measuring takes at most about one second, plus the time to compile up to eight kernels. Returns the
 /// default rates if REKINDLE_CALIBRATE is 0, on a CPU driver unless it is 1, and without a cache folder. Also
 /// returns them, after a warning, if measuring fails, gives implausible values, or cannot be stored.
 DeviceParameters calibrated_parameters(runtime::Device& device, const runtime::LogCallback& log);

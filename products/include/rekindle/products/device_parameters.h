@@ -20,7 +20,7 @@ struct DeviceParameters {
     std::uint32_t compute_units = 64;
 
     double float32_rate = 0;     ///< multiply-adds per second of one compute unit with the float32 tiles
-    double float16_rate = 0;     ///< the same with the float16 tiles that do not use matrix units
+    double float16_rate = 0;     ///< the same with kernels that multiply float16 directly
     double unit_rate = 0;        ///< the same on matrix units
     double cache_bandwidth = 0;  ///< bytes per second that one compute unit loads from the shared cache
     double memory_bandwidth = 0; ///< bytes per second of the device's memory, for all compute units together

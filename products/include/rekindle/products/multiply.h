@@ -33,7 +33,8 @@ struct Product {
     Matrix a{}, b{}, c{};
     std::optional<Matrix> d{};         ///< empty: nothing is added
     std::uint64_t alpha = 0, beta = 0; ///< bits of a number of the accumulator type
-    /// Sums in float16 the products of each slice of k, where the plan's tile can: faster and less exact.
+    /// Whether the kernel may add the products within a slice of k in float16, which is faster and less
+    /// accurate. Ignored unless the plan's tile multiplies_float16().
     bool half_sums = false;
 
     ProductShape shape() const;

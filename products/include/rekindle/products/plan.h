@@ -50,7 +50,7 @@ struct Plan {
     std::string name() const;
 };
 
-/// The name of each plan, in their order.
+/// The plans' names, in the same order.
 std::vector<std::string> names_of(std::span<const Plan> plans);
 
 /// Whether one launch with these tiles can compute the whole batch, so that k can be split.

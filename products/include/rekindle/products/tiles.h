@@ -56,13 +56,13 @@ struct Tile {
     /// Values of specialization constants; the last three are those of kernels on matrix units.
     std::uint32_t shared_numbers = 1;
     std::uint32_t shared_eights = 1, subgroup_size = 0, idle_subgroups = 1;
-    std::uint32_t number_bytes = 4; ///< of a number in shared memory, without matrix units
+    std::uint32_t number_bytes = 4; ///< size of a number in shared memory; unused on matrix units
 
     std::uint32_t shared_bytes() const {
         return on_units ? 16 * shared_eights : shared_numbers * number_bytes;
     }
-    /// Whether it multiplies float16 numbers as they are, without matrix units. Only then, the constant
-    /// half_sums has an effect.
+    /// Whether the kernel multiplies float16 numbers directly, without matrix units. Only such kernels use
+    /// the constant half_sums.
     bool multiplies_float16() const { return !on_units && number_bytes == 2; }
     /// For example "128x128" or "units 128x192"; unique among the tiles of one list.
     std::string name() const;
@@ -72,9 +72,9 @@ struct Tile {
 /// 16 bits.
 bool has_matrix_units(const DeviceParameters& device, ElementType type);
 
-/// The tiles of matrix products without matrix units, at most 32 KiB of shared memory each; at least one. For
-/// float16, those that multiply float16 numbers without converting them first, if the device can do that fast
-/// and has no matrix units.
+/// The tiles of matrix products without matrix units, at most 32 KiB of shared memory each; at least one. On
+/// devices without matrix units, float16 gets the kernels that multiply it directly, unless the device's
+/// float16_rate shows that they are slow.
 std::vector<Tile> product_tiles(const DeviceParameters& device, ElementType type);
 /// The tiles of matrix products on matrix units, in the first of runtime::matrix_shapes that the device has
 /// and that passed its self-test; empty without matrix units for this type.

@@ -25,8 +25,8 @@ class Tuner {
     /// nothing can be measured now.
     using MakeCandidates = std::function<std::vector<runtime::Candidate>()>;
 
-    /// Reads the stored choices. log: gets a warning for a file that cannot be read or written and for a
-    /// candidate with a wrong result, and a line for each measurement (LogLevel::info).
+    /// Reads the stored choices. log: gets a warning if the file cannot be read or written or if a
+    /// candidate's result is wrong, and a line for each measurement (LogLevel::info).
     Tuner(const runtime::DeviceInfo& device, runtime::LogCallback log);
 
     /// The index of the fastest of the candidates called `names`. Measures at the first call with this key,

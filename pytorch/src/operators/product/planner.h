@@ -18,7 +18,7 @@ namespace products = rekindle::products;
 /// The dtype as an element type of products/. Precondition: number_family(dtype) does not throw.
 products::ElementType element_type(at::ScalarType dtype);
 
-/// Whether float16 products may be summed in float16: torch.backends.cuda.matmul.allow_fp16_accumulation.
+/// Whether the user allows sums in float16 (torch.backends.cuda.matmul.allow_fp16_accumulation).
 bool may_sum_in_half();
 
 /// The device's planner. The first call calibrates the device if that has not been done before.

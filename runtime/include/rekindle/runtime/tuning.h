@@ -39,7 +39,8 @@ Choice fastest(std::span<const Candidate> candidates, const std::function<double
 double device_seconds(Stream& stream, const std::function<void()>& queue, double at_least = 1e-3);
 
 /// The names of the chosen candidates, by a key that identifies the computation, in one file per device and
-/// driver build. Thread-safe. Several processes may share the file: each one's choices are added to it.
+/// driver build. Thread-safe. Several processes can use the file at the same time; none loses what
+/// another has stored.
 class TuningStore {
   public:
     /// Reads the file, which lies in `folder`/tuning. If `folder` is empty, nothing is stored.
@@ -49,9 +50,10 @@ class TuningStore {
     std::optional<std::string> find(const std::string& key) const;
     /// key, name: one line, no tab.
     void keep(const std::string& key, const std::string& name);
-    /// What is stored for the key. If there is nothing, calls `make` and stores what it returns; other
-    /// processes that call this wait, so that only the first one calls `make`. Throws Error if the result
-    /// cannot be stored or if another process takes longer than 30 s, and whatever `make` throws.
+    /// Returns what is stored for the key. If nothing is, calls `make`, stores its result, and returns it.
+    /// Other processes that call this meanwhile wait for that result instead of calling `make`. Throws Error
+    /// if the result cannot be stored or if another process takes longer than 30 s; passes on what `make`
+    /// throws.
     std::string find_or_make(const std::string& key, const std::function<std::string()>& make);
 
   private:
