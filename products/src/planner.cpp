@@ -3,6 +3,8 @@
 
 #include <array>
 #include <atomic>
+#include <utility>
+#include <vector>
 
 namespace rekindle::products {
 
@@ -89,12 +91,16 @@ bool Planner::units_are_faster(const ConvolutionShape& shape, double moved_bytes
                            [&] { return products::units_are_faster(device_, shape, moved_bytes); });
 }
 
+std::vector<Plan> plans_to_try(const Plan& plan, std::vector<Plan> possible) {
+    std::erase_if(possible, [&](const Plan& other) { return other.name() == plan.name(); });
+    possible.insert(possible.begin(), plan);
+    return possible;
+}
+
 std::vector<Plan> plans_to_try(const DeviceParameters& device, const ProductShape& shape, const Plan& plan) {
-    std::vector<Plan> plans{plan};
-    for (const Plan& other : possible_plans(device, shape))
-        if (other.name() != plan.name() && is_one_launch(shape, other.tile))
-            plans.push_back(other);
-    return plans;
+    std::vector<Plan> possible = possible_plans(device, shape);
+    std::erase_if(possible, [&](const Plan& other) { return !is_one_launch(shape, other.tile); });
+    return plans_to_try(plan, std::move(possible));
 }
 
 } // namespace rekindle::products

@@ -34,7 +34,9 @@ class Planner {
     std::uint64_t number_; ///< unique among the planners of the process
 };
 
-/// The candidates for tuning: the plan, then every other one that computes the whole batch in one launch.
+/// The candidates for tuning: the plan, then the other possible ones.
+std::vector<Plan> plans_to_try(const Plan& plan, std::vector<Plan> possible);
+/// The same for a product, without plans that cannot compute the whole batch in one launch.
 std::vector<Plan> plans_to_try(const DeviceParameters& device, const ProductShape& shape, const Plan& plan);
 
 } // namespace rekindle::products

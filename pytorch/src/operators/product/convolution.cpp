@@ -389,11 +389,8 @@ void Work::run_plan(const Plan& plan, const Operands& given) const {
 Plan Work::tuned_plan(const Plan& plan, const Operands& operands) const {
     if (family != NumberFamily::float32 || !is_tuned({operands.result}))
         return plan;
-    std::vector<Plan> plans{plan};
-    for (const Plan& other :
-         products::possible_plans(planner(operands.result.device().index()).device(), shape()))
-        if (other.name() != plan.name())
-            plans.push_back(other);
+    const std::vector<Plan> plans = products::plans_to_try(
+        plan, products::possible_plans(planner(operands.result.device().index()).device(), shape()));
     return plans[tuned({key_of(shape()),
                         products::names_of(plans),
                         [&](std::size_t i) { run_plan(plans[i], operands); },

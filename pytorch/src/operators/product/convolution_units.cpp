@@ -266,11 +266,9 @@ Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& o
     if (!is_tuned({operands.result}))
         return plan;
     const at::ScalarType dtype = operands.result.scalar_type();
-    std::vector<Plan> plans{plan};
-    for (const Plan& other :
-         products::possible_unit_plans(planner(operands.result.device().index()).device(), work.shape(dtype)))
-        if (other.name() != plan.name())
-            plans.push_back(other);
+    const std::vector<Plan> plans = products::plans_to_try(
+        plan,
+        products::possible_unit_plans(planner(operands.result.device().index()).device(), work.shape(dtype)));
     return plans[tuned({key_of(work.shape(dtype)) + (work.by_channels() ? " by channels" : " by pixels"),
                         products::names_of(plans),
                         [&](std::size_t i) { run(work, plans[i], operands); },
