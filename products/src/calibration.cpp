@@ -19,7 +19,7 @@ namespace rekindle::products {
 namespace {
 
 /// Renew the number when kernels or the cost model change so much that stored rates no longer fit.
-constexpr const char* store_key = "calibration 3";
+constexpr const char* store_key = "calibration 4";
 constexpr double budget = 1;             // seconds, without the time to compile
 constexpr double warm_up_seconds = 0.06; // an idle GPU is slow
 constexpr double worst_misfit = 0.7;     // estimates are off by about a factor of two
@@ -29,10 +29,12 @@ struct MeasuredProduct {
     ElementType type;
     std::uint32_t tile_rows, tile_columns; ///< not measured if the device has no such tile
     std::int64_t groups_per_unit, k;
+    bool wide = false;
 };
 /// Some fill the compute units and some do not; some of the tiles are limited by multiplying and some by
 /// loading. The most important come first, because the time may not suffice for all.
 constexpr std::array measured_products{MeasuredProduct{ElementType::float32, 128, 128, 4, 1024},
+                                       MeasuredProduct{ElementType::float32, 128, 128, 4, 1024, true},
                                        MeasuredProduct{ElementType::float32, 32, 32, 16, 512},
                                        MeasuredProduct{ElementType::float16, 128, 128, 4, 2048},
                                        MeasuredProduct{ElementType::float16, 64, 64, 8, 2048},
@@ -108,13 +110,15 @@ class Calibration {
     /// Scales the rates by the measured times. Does not fit each rate on its own: on an H100, rates fitted to
     /// these few times gave worse plans than the default rates.
     void scale() {
-        const double by =
-            median_ratio([](const Tile& tile) { return !tile.on_units && !tile.multiplies_float16(); });
+        const double by = median_ratio(
+            [](const Tile& tile) { return !tile.on_units && !tile.wide && !tile.multiplies_float16(); });
         parameters_.float32_rate *= by;
+        parameters_.wide_rate *= by;
         parameters_.float16_rate *= by;
         parameters_.cache_bandwidth *= by;
         parameters_.slice_latency /= by;
         parameters_.group_seconds /= by;
+        parameters_.wide_rate *= median_ratio([](const Tile& tile) { return tile.wide; });
         parameters_.float16_rate *= median_ratio([](const Tile& tile) { return tile.multiplies_float16(); });
         parameters_.unit_rate *= median_ratio([](const Tile& tile) { return tile.on_units; });
     }
@@ -137,7 +141,8 @@ class Calibration {
         if (tiles.empty())
             tiles = product_tiles(parameters_, measured.type);
         const auto found = std::ranges::find_if(tiles, [&](const Tile& tile) {
-            return tile.rows == measured.tile_rows && tile.columns == measured.tile_columns;
+            return tile.rows == measured.tile_rows && tile.columns == measured.tile_columns &&
+                   tile.wide == measured.wide;
         });
         if (found == tiles.end() || !has_time())
             return;

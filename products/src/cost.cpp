@@ -31,7 +31,8 @@ UnitTime unit_time(const DeviceParameters& device, const GroupWork& work) {
     const double compute = work.multiply_adds / rate, load = work.loaded_bytes / device.cache_bandwidth;
     const double edges = work.edge_bytes / device.cache_bandwidth;
     return {work.slices * overlapped(compute, load, 4) + edges,
-            work.slices * (overlapped(compute / share, load, 4) + work.latency * device.slice_latency) +
+            work.slices * (overlapped(compute / (share * work.rate_alone), load, 4) +
+                           work.latency * device.slice_latency) +
                 edges + work.converted_bytes / device.cache_bandwidth + device.group_seconds};
 }
 

@@ -8,6 +8,7 @@ namespace rekindle::products {
 
 void set_default_rates(DeviceParameters& p) {
     p.float32_rate = 0.167e12;
+    p.wide_rate = 0.239e12;
     p.float16_rate = p.float32_rate;
     p.unit_rate = 1.35e12;
     p.cache_bandwidth = 43e9;
@@ -28,6 +29,8 @@ DeviceParameters default_parameters(const runtime::DeviceInfo& device, kernels::
                                 .compute_units =
                                     can.compute_units != 0 ? can.compute_units : usual_compute_units};
     set_default_rates(parameters);
+    if (device.type == runtime::DeviceType::cpu)
+        parameters.wide_rate /= 2; // CPU drivers take seconds to compile the unrolled loop of a wide tile
     return parameters;
 }
 

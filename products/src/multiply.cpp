@@ -150,6 +150,16 @@ void set_constants(C& constants, const Product& part, const Plan& plan) {
     constants.stores_quads = result.in_quads(4 * result_bytes) && plan.parts == 1 ? 1 : 0;
 }
 
+/// A wide tile keeps the slices of factors with adjacent rows of A or columns of B in an array of quads.
+void divide_shared_memory(kernels::ProductConstants& constants, const Tile& tile) {
+    const std::uint32_t a = 2 * tile.depth * (tile.rows + 4), b = 2 * tile.depth * (tile.columns + 4);
+    const std::uint32_t in_quads =
+        (constants.a_sharing == kernels::value::sharing_quads_along_outer ? a : 0) +
+        (constants.b_sharing == kernels::value::sharing_quads_along_outer ? b : 0);
+    constants.shared_numbers = std::max(a + b - in_quads, 1u);
+    constants.shared_quads = std::max(in_quads / 4, 1u);
+}
+
 void queue_panel(const Product& part, std::int64_t batch, const Plan& plan, const QueueLaunch& queue) {
     const Tile& tile = plan.tile;
     const runtime::Groups groups{
@@ -169,6 +179,8 @@ void queue_panel(const Product& part, std::int64_t batch, const Plan& plan, cons
                                                 part.half_sums && tile.multiplies_float16() ? 1u : 0u,
                                             .shared_numbers = tile.shared_numbers};
         set_constants(constants, part, plan);
+        if (tile.wide)
+            divide_shared_memory(constants, tile);
         queue_one<kernels::ProductParameters>(part, batch * plan.parts, plan.k_part, *tile.kernel, groups,
                                               constants.list(), queue);
     }

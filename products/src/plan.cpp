@@ -84,7 +84,10 @@ GroupWork work_of(const DeviceParameters& device, ElementType type, const Tile& 
             .shared_bytes = tile.shared_bytes(),
             .rate = reuse * (sum_bytes(type) == 8        ? 0.25
                              : tile.multiplies_float16() ? device.float16_rate / device.float32_rate
-                                                         : 1)};
+                             : tile.wide                 ? device.wide_rate / device.float32_rate
+                                                         : 1),
+            // A wide tile has too few subgroups to hide latency without another one, as measured on an H200.
+            .rate_alone = tile.wide ? 0.43 : 1};
 }
 
 double estimate_product(const DeviceParameters& device, ElementType type, const ProductSize& size,

@@ -17,7 +17,7 @@ namespace rekindle::products {
 
 namespace {
 
-/// Variant: ProductVariant or ConvolutionVariant.
+/// Variant: ProductVariant, ProductWideVariant or ConvolutionVariant.
 template <class Variant>
 Tile tile_of(const Variant& variant, std::uint32_t number_bytes) {
     // A slice is one iteration of the outer loop. Unless it is unrolled as a whole, it has an inner loop,
@@ -102,14 +102,20 @@ std::string_view name(ElementType type) noexcept {
 }
 
 std::string Tile::name() const {
-    return (on_units ? "units " : "") + std::to_string(rows) + "x" + std::to_string(columns);
+    return (on_units ? "units " : wide ? "wide " : "") + std::to_string(rows) + "x" + std::to_string(columns);
 }
 
 std::vector<Tile> product_tiles(const DeviceParameters& device, ElementType type) {
     const ByDtype<kernels::ProductVariant> variants{
         kernels::product_variants, kernels::product_variants_float16, kernels::product_variants_float64,
         kernels::product_variants_int64};
-    return tiles_of(device, type, variants, false);
+    std::vector<Tile> tiles = tiles_of(device, type, variants, false);
+    if (sum_bytes(type) == 4 && !tiles.front().multiplies_float16())
+        for (const kernels::ProductWideVariant& variant : kernels::product_wide_variants) {
+            tiles.push_back(tile_of(variant, sum_bytes(type)));
+            tiles.back().wide = true;
+        }
+    return tiles;
 }
 
 std::vector<Tile> convolution_tiles(const DeviceParameters& device, ElementType type) {

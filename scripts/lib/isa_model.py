@@ -18,7 +18,7 @@ import pathlib
 import re
 import sys
 
-from isa_rates import FAMILIES, Cost, cost_of, is_packed_product, operation_of
+from isa_rates import FAMILIES, Cost, cost_of, is_matrix_product, is_packed_product, operation_of
 
 COLUMNS = ("kernel", "case", "lanes", "share", "around", "limit", "operations")
 NO_LOOP = "-"
@@ -111,12 +111,16 @@ def cost_of_loop(blocks, loop, lanes, rates):
         inside.update(range(inner.first, inner.last + 1))
         total.add(cost_of_loop(blocks, inner, lanes, rates), runs_of(blocks, inner))
     own = [x for i in range(loop.first, loop.last + 1) if i not in inside for x in blocks[i][1]]
-    packed = any(operation_of(x) == "v_pk_fma_f16" for x in own)
+    on_units = any(is_matrix_product(operation_of(x)) for x in own)
+    packed = not on_units and any(operation_of(x) == "v_pk_fma_f16" for x in own)
     for instruction in own:
+        operation = operation_of(instruction)
         cost = cost_of(instruction, lanes, rates)
+        # Other multiplications beside those of matrix units scale or convert; beside packed ones, they add sums to float32.
         if packed:
-            # The other multiplications only add the float16 sums to float32.
-            cost.ideal = cost.alu if is_packed_product(operation_of(instruction)) else 0.0
+            cost.ideal = cost.alu if is_packed_product(operation) else 0.0
+        elif on_units and not is_matrix_product(operation):
+            cost.ideal = 0.0
         total.add(cost)
     return total
 

@@ -3,12 +3,15 @@ the families and a regular expression that finds "kernel (case)" of these pipeli
 """
 import re
 
-MODEL_FAMILIES = ("navi10", "navi21", "navi31", "gfx1150", "gfx1201")
+MODEL_FAMILIES = ("navi10", "navi21", "navi31", "navi31-newest", "gfx1150", "gfx1201")
 
 PIPELINES = (
     ("product_128x128", "float32, linear layer: A and B along k"),
     ("product_128x128", "float32, plain: A along k, B along columns"),
     ("product_128x128", "float32, A transposed"),
+    ("product_wide_128x128", "float32, linear layer: A and B along k"),
+    ("product_wide_128x128", "float32, plain: A along k, B along columns"),
+    ("product_wide_128x128", "float32, A transposed"),
     ("product_64x64", "float32, linear layer: A and B along k"),
     ("product_128x128_float16", "plain: A along k, B along columns"),
     ("product_128x128_float16", "plain: A along k, B along columns, float16 sums"),
@@ -18,6 +21,7 @@ PIPELINES = (
     ("product_units_128x128_16x16x16", "plain: A along k, B along columns"),
     ("product_units_128x128_16x16x16", "A transposed"),
     ("product_units_128x128_16x16x16_bfloat16", "linear layer: A and B along k"),
+    ("product_units_128x128_16x16x16_bfloat16", "plain: A along k, B along columns"),
     ("convolution_128x128", "forward, 2d"),
     ("convolution_128x128", "forward of one tap"),
     ("convolution_128x128", "input gradient, 2d"),
@@ -37,6 +41,8 @@ PIPELINES = (
     ("attention_forward", "64 rows, width 64, float16"),
     ("attention_columns_forward_64_16x16x16", "plain"),
     ("attention_columns_keys_64_4_16x16x16", "plain"),
+    ("attention_columns_queries_64_16x16x16", "plain"),
+    ("attention_columns_forward_64_16x16x16_bfloat16", "plain"),
     ("train_population_32", "16-32-16-1, batch 8, divided"),
     ("train_population_64", "54-32-16-1, batch 8, divided"),
     ("train_population_256", "default 54-128-64-1, batch 32, divided"),

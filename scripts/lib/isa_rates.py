@@ -86,6 +86,10 @@ def operation_of(instruction):
     return _ENCODING.sub("", instruction.split()[0])
 
 
+def is_matrix_product(operation):
+    return _MATRIX.match(operation) is not None
+
+
 def is_packed_product(operation):
     """Whether it computes two float16 products, and adds them to a sum unless they are its first."""
     return _PACKED_PRODUCT.match(operation) is not None

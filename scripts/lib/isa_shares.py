@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what the audit knows of one family's pipelines.
 
-usage: isa_shares.py FOLDER FAMILY
+usage: isa_shares.py FOLDER FAMILY MESA_VERSION
 
 FOLDER holds FAMILY.tsv (`rekindle_kernel_tool audit`) and FAMILY.shares.tsv (isa_model.py). Status 1 when a pipeline spills
 or uses scratch memory.
@@ -9,16 +9,16 @@ or uses scratch memory.
 import pathlib
 import sys
 
-from isa_table import MUST_BE_ZERO, read_rows, read_table
+from isa_table import read_rows, read_table, spills_of
 
 
-def main(folder, family):
+def main(folder, family, version):
     folder = pathlib.Path(folder)
     operations = read_table(folder / f"{family}.shares.tsv")
     failed = False
     print(f"{'share':>5} {'around':>6} {'limit':14} {'lanes':>5} {'subgroups':>9} {'VGPRs':>5}  {family}")
     for key, row in read_rows(folder, family).items():
-        spills = [f"{column} {row[column]}" for column in MUST_BE_ZERO if row[column]]
+        spills = spills_of(row, version)
         failed = failed or bool(spills)
         print(
             f"{row['share']:>5} {row['around']:>6} {row['limit']:14} {row['lanes']:>5} {row['subgroups_per_simd']:>9} "

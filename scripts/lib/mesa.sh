@@ -4,9 +4,11 @@
 
 readonly MESA_FOLDER=$REPOSITORY/build/tools/mesa
 readonly MESA_SYSTEM_FOLDER=/usr/lib/x86_64-linux-gnu
-# Values of RADV_FORCE_FAMILY for RADV's null hardware.
+# RADV's names of the families that it compiles for.
 readonly MESA_SYSTEM_FAMILIES=(navi10 navi21)
 readonly MESA_RECENT_FAMILIES=(polaris10 vega10 navi10 navi14 navi21 navi31 gfx1150 gfx1201)
+# Mesa's stand-in for the kernel driver of an AMD GPU that is not present.
+readonly MESA_SHIM=libamdgpu_noop_drm_shim.so
 
 # upstream_version DEBIAN_VERSION: "22.3.6" from "22.3.6-1+deb12u2".
 upstream_version() {
@@ -51,12 +53,13 @@ recent_mesa() {
 # fetch_mesa_of SUITE: unpacks the Vulkan drivers of trixie or trixie-backports, with every library that they need down to the C
 # library, into build/tools/mesa-SUITE. with_driver starts programs with them.
 fetch_mesa_of() {
-    local folder=$REPOSITORY/build/tools/mesa-$1 part=$REPOSITORY/build/tools/mesa-$1.part package
+    local folder=$REPOSITORY/build/tools/mesa-$1 part=$REPOSITORY/build/tools/mesa-$1.part package packages=(mesa-vulkan-drivers)
+    [[ $1 != trixie-backports ]] || packages+=(mesa-drm-shim)
     say "Fetching Mesa from $1, with its libraries (61 MB; 310 MB of disk), into build/tools/mesa-$1; nothing is installed."
     rm -rf -- "$part"
     mkdir -p "$part/root"
     private_apt "$part" deb trixie trixie-backports
-    apt_of "$part" -y --no-install-recommends --download-only -t "$1" install mesa-vulkan-drivers ||
+    apt_of "$part" -y --no-install-recommends --download-only -t "$1" install "${packages[@]}" ||
         fail "apt-get could not fetch Mesa from $1; its message is above."
     for package in "$part"/cache/archives/*.deb; do
         dpkg-deb -x "$package" "$part/root"
@@ -68,15 +71,16 @@ fetch_mesa_of() {
 }
 
 # mesa_of SUITE: sets NEWEST_MESA_FOLDER and NEWEST_MESA_VERSION: what Debian 12 can fetch from Debian 13; elsewhere the same as
-# recent_mesa. The suite trixie has a compiler that knows more families. The CPU driver of trixie-backports has matrix units, but
-# its RADV (26.1) cannot compile for GPUs that are not present.
+# recent_mesa. The suite trixie has a compiler that knows more families. In trixie-backports, the CPU driver has matrix units, and
+# RADV knows those of gfx1201.
 mesa_of() {
     recent_mesa || return 1
     NEWEST_MESA_FOLDER=$RECENT_MESA_FOLDER NEWEST_MESA_VERSION=$RECENT_MESA_VERSION
     [[ $(distribution) == 'debian 12' ]] || return 0
-    [[ -s $REPOSITORY/build/tools/mesa-$1/version ]] || fetch_mesa_of "$1"
-    NEWEST_MESA_VERSION=$(<"$REPOSITORY/build/tools/mesa-$1/version")
     NEWEST_MESA_FOLDER=$REPOSITORY/build/tools/mesa-$1/root$MESA_SYSTEM_FOLDER
+    [[ -s $REPOSITORY/build/tools/mesa-$1/version && ($1 != trixie-backports || -e $NEWEST_MESA_FOLDER/$MESA_SHIM) ]] ||
+        fetch_mesa_of "$1"
+    NEWEST_MESA_VERSION=$(<"$REPOSITORY/build/tools/mesa-$1/version")
 }
 
 # write_icd FOLDER DRIVER FILE: describes FOLDER/libvulkan_DRIVER.so (lvp, radeon) to the Vulkan loader.
@@ -85,22 +89,22 @@ write_icd() {
         "$1/libvulkan_$2.so" >"$3"
 }
 
-# loader_of FOLDER: prints the words that start a program with the libraries in FOLDER, one in each line: where it has its own
-# C library, that library's loader starts the program.
+# loader_of FOLDER [PRELOAD]: prints the words that start a program with the libraries in FOLDER, one in each line: where it has
+# its own C library, that library's loader starts the program. PRELOAD, which needs such a FOLDER, is loaded first.
 loader_of() {
     if [[ $1 != "$MESA_SYSTEM_FOLDER" && -x $1/ld-linux-x86-64.so.2 ]]; then
-        printf '%s\n' "$1/ld-linux-x86-64.so.2" --library-path "$1"
+        printf '%s\n' "$1/ld-linux-x86-64.so.2" --library-path "$1" ${2:+--preload "$2"}
     else
         printf '%s\n' env "LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     fi
 }
 
 # with_driver FOLDER DRIVER COMMAND…: runs the command with this driver as the only one and without Mesa's shader cache.
-# COMMAND is the path of a program.
+# COMMAND is the path of a program. DRIVER_PRELOAD is a library to load first.
 with_driver() {
     local folder=$1 driver=$2 icd status=0 loader
     shift 2
-    mapfile -t loader < <(loader_of "$folder")
+    mapfile -t loader < <(loader_of "$folder" "${DRIVER_PRELOAD:-}")
     icd=$(mktemp --suffix=.json)
     write_icd "$folder" "$driver" "$icd"
     VK_ICD_FILENAMES=$icd VK_DRIVER_FILES=$icd MESA_SHADER_CACHE_DISABLE=true "${loader[@]}" "$@" || status=$?
@@ -126,8 +130,15 @@ python_with_driver() {
     PYTHON=$3/python3
 }
 
-# with_null_gpu FOLDER FAMILY COMMAND…: the same with RADV for a GPU that is not present.
+# with_null_gpu FOLDER FAMILY COMMAND…: the same with RADV for a GPU that is not present. RADV_FORCE_FAMILY names the family up to
+# Mesa 25; newer ones need the shim, which knows navi10, navi21, navi31, navi33 and gfx1201.
 with_null_gpu() {
     local -x RADV_FORCE_FAMILY=$2
+    local DRIVER_PRELOAD=
+    if [[ -e $1/$MESA_SHIM ]]; then
+        unset RADV_FORCE_FAMILY
+        local -x AMDGPU_GPU_ID=$2
+        DRIVER_PRELOAD=$1/$MESA_SHIM
+    fi
     with_driver "$1" radeon "${@:3}"
 }

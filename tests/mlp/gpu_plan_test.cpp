@@ -8,6 +8,7 @@
 #include "networks.h"
 
 #include <rekindle/foundation/environment.h>
+#include <rekindle/kernels/ceil_div.h>
 
 #include <gtest/gtest.h>
 
@@ -165,6 +166,40 @@ TEST(GpuPlan, RefusesInOneSentence) {
 }
 
 /// Blocks of shared memory that a stage's backward pass needs at the same time must not overlap.
+/// Every quad of the vectors has one owner, and no thread owns two in the same slot.
+TEST(GpuStages, EveryVectorHasOneOwner) {
+    std::size_t with_tiles = 0;
+    for (const auto& hidden : std::vector<std::vector<std::size_t>>{
+             {128, 64}, {32, 16}, {40, 40, 40}, {7}, {512, 512}, {256, 100, 3}, {64, 64, 64, 64, 64}})
+        for (const bool with_tiles_allowed : {false, true})
+            for (const std::uint32_t threads : {32u, 64u, 128u, 256u, 512u}) {
+                const bool norms = (hidden.size() + threads / 32) % 2 == 0;
+                const ModelDescription model =
+                    norms ? default_network(hidden) : ModelDescription::plain(16, hidden);
+                const Layout layout(model);
+                Network network = network_of(model, layout);
+                network.assign_vectors(threads, with_tiles_allowed);
+                std::set<std::uint32_t> positions, quads;
+                const auto add = [&](std::uint32_t vectors, std::uint32_t first_owner, std::uint32_t count) {
+                    for (std::uint32_t i = 0; i < count; ++i) {
+                        EXPECT_TRUE(quads.insert(vectors + i).second);
+                        EXPECT_TRUE(positions.insert(first_owner + i).second);
+                    }
+                };
+                for (const Stage& s : network.stages) {
+                    add(s.vectors, s.first_owner, s.vector_quads());
+                    with_tiles += s.core == Core::linear && threads % s.vector_quads() == 0 &&
+                                  s.first_owner % s.vector_quads() == 0 &&
+                                  s.first_owner + s.vector_quads() <= std::min(threads, s.tiles());
+                }
+                add(network.head.vectors, network.head.first_owner, network.head.vector_quads());
+                EXPECT_EQ(quads.size(), layout.vector_quads());
+                EXPECT_EQ(*quads.rbegin() + 1, layout.vector_quads());
+                EXPECT_LT(*positions.rbegin(), kernels::ceil_div(layout.vector_quads(), threads) * threads);
+            }
+    EXPECT_GT(with_tiles, 50u);
+}
+
 TEST(GpuStages, ValuesNeededTogetherDoNotOverlap) {
     const ModelDescription model = default_network({40, 24, 16});
     Network network = network_of(model, Layout(model));

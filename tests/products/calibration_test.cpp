@@ -27,7 +27,7 @@ TEST_F(CalibratedDevice, StoredRatesAreUsedUnlessCalibrationIsOff) {
     DeviceParameters stored = usual();
     stored.float32_rate = 1.25e11;
     stored.launch_seconds = 3e-6;
-    runtime::TuningStore(device->info(), folder.path()).keep("calibration 3", rates_text(stored));
+    runtime::TuningStore(device->info(), folder.path()).keep("calibration 4", rates_text(stored));
     environment.set("REKINDLE_CALIBRATE", "1");
     const DeviceParameters found = calibrated_parameters(*device, log.callback());
     EXPECT_DOUBLE_EQ(found.float32_rate, 1.25e11);
@@ -37,7 +37,7 @@ TEST_F(CalibratedDevice, StoredRatesAreUsedUnlessCalibrationIsOff) {
 }
 
 TEST_F(CalibratedDevice, ADamagedFileAndOneThatCannotBeWrittenAreReported) {
-    runtime::TuningStore(device->info(), folder.path()).keep("calibration 3", rates_text(usual()));
+    runtime::TuningStore(device->info(), folder.path()).keep("calibration 4", rates_text(usual()));
     for (const auto& file : std::filesystem::directory_iterator(folder.path() / "tuning"))
         if (file.path().extension() ==
             ".lock") { // replaced by a folder, so that no rates are measured: too slow on a CPU driver

@@ -37,6 +37,7 @@ inline DeviceParameters invented(std::uint32_t compute_units, std::uint32_t subg
                             .compute_units = compute_units};
     set_default_rates(device);
     device.float32_rate *= speed;
+    device.wide_rate *= speed;
     device.float16_rate *= speed;
     device.unit_rate *= speed;
     device.cache_bandwidth *= traffic;

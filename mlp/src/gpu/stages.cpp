@@ -1,5 +1,6 @@
 #include "gpu/stages.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/mlp/dropout.h>
 
 #include <algorithm>
@@ -294,7 +295,76 @@ class Placement {
     std::vector<std::size_t> values_, gradients_, normalized_, rstd_, forward_partials_, backward_partials_;
 };
 
+/// Assigns the quads of a network's vectors to positions: of each slot, one for each thread.
+class Ownership {
+  public:
+    Ownership(Network& network, std::uint32_t threads, bool with_tiles)
+        : network_(network), threads_(threads), with_tiles_(with_tiles) {
+        std::uint32_t quads = network.head.vector_quads();
+        for (const Stage& s : network.stages)
+            quads += s.vector_quads();
+        taken_.resize(std::size_t{kernels::ceil_div(quads, threads)} * threads);
+        if (!assign_all())
+            assign_in_order();
+    }
+
+  private:
+    bool take(std::uint32_t first, std::uint32_t count) {
+        if (first + count > taken_.size())
+            return false;
+        const auto begin = taken_.begin() + first, end = begin + count;
+        if (std::find(begin, end, true) != end)
+            return false;
+        std::fill(begin, end, true);
+        return true;
+    }
+    /// As in bias_follows_tiles of ownership.slang.
+    bool assign_to_tiles(Stage& s) {
+        const std::uint32_t columns = s.vector_quads();
+        if (!with_tiles_ || s.core != Core::linear || threads_ % columns != 0)
+            return false;
+        for (s.first_owner = 0; s.first_owner + columns <= std::min(threads_, s.tiles());
+             s.first_owner += columns)
+            if (take(s.first_owner, columns))
+                return true;
+        return false;
+    }
+    /// The last positions: the first threads own the most tiles.
+    bool assign_to_last(std::uint32_t& first_owner, std::uint32_t count) {
+        for (std::size_t end = taken_.size(); end >= count; --end)
+            if (take(static_cast<std::uint32_t>(end - count), count)) {
+                first_owner = static_cast<std::uint32_t>(end - count);
+                return true;
+            }
+        return false;
+    }
+    bool assign_all() {
+        std::vector<Stage*> others;
+        for (Stage& s : network_.stages)
+            if (s.vector_quads() > 0 && !assign_to_tiles(s))
+                others.push_back(&s);
+        bool all = assign_to_last(network_.head.first_owner, network_.head.vector_quads());
+        for (Stage* const s : others)
+            all = all && assign_to_last(s->first_owner, s->vector_quads());
+        return all;
+    }
+    void assign_in_order() {
+        for (Stage& s : network_.stages)
+            s.first_owner = s.vectors;
+        network_.head.first_owner = network_.head.vectors;
+    }
+
+    Network& network_;
+    std::uint32_t threads_;
+    bool with_tiles_;
+    std::vector<bool> taken_; ///< of each position
+};
+
 } // namespace
+
+void Network::assign_vectors(std::uint32_t threads, bool with_tiles) {
+    Ownership(*this, threads, with_tiles);
+}
 
 void Network::place(std::uint32_t rows, std::uint32_t dividing_threads) {
     Placement(*this, rows, dividing_threads);

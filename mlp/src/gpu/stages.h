@@ -42,6 +42,7 @@ struct Stage {
     float epsilon = 0;
     std::size_t partner = 0;                                ///< residual: the stage at the other end
     std::uint32_t weights = 0, transposed = 0, vectors = 0; ///< in quads, as in Layout
+    std::uint32_t first_owner = 0; ///< of its vectors (kernels/population/ownership.slang)
     /// The places of its values, in quads of the activations' part of shared memory.
     std::uint32_t input_at = 0, value_at = 0, gradient_at = 0, input_gradient_at = 0, extra_at = 0,
                   rstd_at = 0;
@@ -51,6 +52,10 @@ struct Stage {
     std::uint32_t forward_partials_at = 0, backward_partials_at = 0;
 
     std::uint32_t tiles() const { return core == Core::linear ? quads(inputs) * quads(width) : 0; }
+    /// Quads of its bias, or of its gain and shift.
+    std::uint32_t vector_quads() const {
+        return core == Core::linear ? quads(width) : core == Core::layer_norm ? 2 * quads(width) : 0;
+    }
     bool drops() const { return dropout != no_dropout; }
 };
 
@@ -58,8 +63,10 @@ struct Stage {
 struct Head {
     bool linear = false, input_gradient = false;
     Epilogue epilogue{};
-    std::uint32_t outputs = 0, width = 0, vectors = 0;
+    std::uint32_t outputs = 0, width = 0, vectors = 0, first_owner = 0;
     std::uint32_t input_at = 0, gradient_at = 0;
+
+    std::uint32_t vector_quads() const { return linear ? outputs * quads(width) + 1 : 0; }
 };
 
 struct Network {
@@ -74,6 +81,9 @@ struct Network {
     /// time share memory. dividing_threads: of a workgroup, if they divide products among them
     /// (kernels/population/linear.slang); 0: they do not.
     void place(std::uint32_t rows, std::uint32_t dividing_threads);
+    /// Assigns every quad of the vectors to one of `threads` threads, in as few slots as they need.
+    /// with_tiles: where possible, a bias goes to threads that own tiles of its columns.
+    void assign_vectors(std::uint32_t threads, bool with_tiles);
 };
 
 /// Precondition: cpu::Plan accepts the model.

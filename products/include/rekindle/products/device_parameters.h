@@ -20,6 +20,7 @@ struct DeviceParameters {
     std::uint32_t compute_units = 64;
 
     double float32_rate = 0;     ///< multiply-adds per second of one compute unit with the float32 tiles
+    double wide_rate = 0;        ///< the same with wide float32 tiles
     double float16_rate = 0;     ///< the same with kernels that multiply float16 directly
     double unit_rate = 0;        ///< the same on matrix units
     double cache_bandwidth = 0;  ///< bytes per second that one compute unit loads from the shared cache
@@ -39,6 +40,7 @@ struct Rate {
     double least, most;
 };
 inline constexpr std::array rates{Rate{"float32_rate", &DeviceParameters::float32_rate, 1e6, 1e13},
+                                  Rate{"wide_rate", &DeviceParameters::wide_rate, 1e6, 1e13},
                                   Rate{"float16_rate", &DeviceParameters::float16_rate, 1e6, 1e13},
                                   Rate{"unit_rate", &DeviceParameters::unit_rate, 1e6, 1e14},
                                   Rate{"cache_bandwidth", &DeviceParameters::cache_bandwidth, 1e6, 1e13},
@@ -47,7 +49,8 @@ inline constexpr std::array rates{Rate{"float32_rate", &DeviceParameters::float3
                                   Rate{"group_seconds", &DeviceParameters::group_seconds, 1e-10, 1},
                                   Rate{"launch_seconds", &DeviceParameters::launch_seconds, 1e-8, 0.1}};
 
-/// The limits that the driver reports, with the rates of NVIDIA's H100 and H200 for each compute unit.
+/// The limits that the driver reports, with the rates of NVIDIA's H100 and H200 for each compute unit; on a
+/// CPU, with a lower wide_rate.
 DeviceParameters default_parameters(const runtime::DeviceInfo& device, kernels::Features usable);
 /// The rates of NVIDIA's H100 and H200, for a device with this many compute units.
 void set_default_rates(DeviceParameters& parameters);

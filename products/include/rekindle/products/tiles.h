@@ -52,6 +52,7 @@ struct Tile {
     std::uint32_t iterations = 1; ///< of a thread's loops per slice
     bool on_units = false;        ///< on matrix units
     bool gathers = false;         ///< for convolutions: one factor is gathered from an image
+    bool wide = false;            ///< a product with 128 sums in each thread (kernels/product/tile.slang)
 
     /// Values of specialization constants; the last three are those of kernels on matrix units.
     std::uint32_t shared_numbers = 1;
@@ -64,7 +65,7 @@ struct Tile {
     /// Whether the kernel multiplies float16 numbers directly, without matrix units. Only such kernels use
     /// the constant half_sums.
     bool multiplies_float16() const { return !on_units && number_bytes == 2; }
-    /// For example "128x128" or "units 128x192"; unique among the tiles of one list.
+    /// For example "128x128", "wide 128x128" or "units 128x192"; unique among the tiles of one list.
     std::string name() const;
 };
 
