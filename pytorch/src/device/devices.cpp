@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
 #include <cstdlib>
@@ -18,14 +19,22 @@ namespace rvk {
 
 namespace {
 
-constexpr std::size_t pool_streams = 32, copy_streams = 32;
-/// The default stream, the pool, and the streams that only copy, in this order.
-constexpr std::size_t streams_of_a_device = 1 + pool_streams + copy_streams;
+/// Streams [begin, end) of a device.
+struct StreamRange {
+    std::size_t begin, end;
+    constexpr std::size_t size() const { return end - begin; }
+    constexpr bool contains(std::size_t number) const { return number >= begin && number < end; }
+};
+/// Stream 0 is the default stream.
+constexpr StreamRange pool_streams{1, 33}, copy_streams{33, 65};
+/// Of OwnStream.
+constexpr StreamRange own_streams{65, 225}, own_copy_streams{225, 545};
+constexpr std::size_t streams_of_a_device = own_copy_streams.end;
 
 runtime::StreamQueue queue_of(std::size_t number) {
-    return number == 0              ? runtime::StreamQueue::main
-           : number <= pool_streams ? runtime::StreamQueue::beside
-                                    : runtime::StreamQueue::copies;
+    return number == 0                                                     ? runtime::StreamQueue::main
+           : pool_streams.contains(number) || own_streams.contains(number) ? runtime::StreamQueue::beside
+                                                                           : runtime::StreamQueue::copies;
 }
 
 /// Features beyond the runtime's minimum that any kernel of the PyTorch device may use.
@@ -37,6 +46,8 @@ struct OpenDevice {
     std::array<std::atomic<runtime::Stream*>, streams_of_a_device> ready{};
     std::array<std::unique_ptr<runtime::Stream>, streams_of_a_device> streams;
     std::atomic<std::uint32_t> next_pool{0}, next_copies{0};
+    std::mutex own_mutex;
+    std::bitset<streams_of_a_device> owned; ///< by an OwnStream
 };
 
 struct Slot {
@@ -152,6 +163,19 @@ c10::Stream stream_id(DeviceIndex index, c10::StreamId id) {
     return c10::Stream(c10::Stream::UNSAFE, c10::Device(c10::kPrivateUse1, index), id);
 }
 
+c10::Stream take_own_stream(DeviceIndex index, OwnStream::Kind kind) {
+    const StreamRange& range = kind == OwnStream::Kind::kernels ? own_streams : own_copy_streams;
+    OpenDevice& open = DeviceTable::instance().open(index);
+    const std::lock_guard lock(open.own_mutex);
+    for (std::size_t number = range.begin; number < range.end; ++number)
+        if (!open.owned[number]) {
+            open.owned.set(number);
+            return stream_id(index, static_cast<c10::StreamId>(number));
+        }
+    TORCH_CHECK(false, "rvk:", static_cast<int>(index), " has no stream left for another process group: all ",
+                range.size(), " are in use. Destroy groups that are no longer needed.");
+}
+
 } // namespace
 
 DeviceIndex device_count() noexcept {
@@ -204,12 +228,20 @@ c10::Stream default_stream_id(DeviceIndex index) noexcept {
 }
 c10::Stream next_pool_stream(DeviceIndex index) {
     auto& open = DeviceTable::instance().open(index);
-    return stream_id(index, 1 + open.next_pool.fetch_add(1) % pool_streams);
+    return stream_id(index, pool_streams.begin + open.next_pool.fetch_add(1) % pool_streams.size());
 }
 c10::Stream next_copy_stream(DeviceIndex index) {
     auto& open = DeviceTable::instance().open(index);
-    return stream_id(index, 1 + pool_streams + open.next_copies.fetch_add(1) % copy_streams);
+    return stream_id(index, copy_streams.begin + open.next_copies.fetch_add(1) % copy_streams.size());
 }
+
+OwnStream::OwnStream(DeviceIndex index, Kind kind) : id_(take_own_stream(index, kind)) {}
+OwnStream::~OwnStream() {
+    OpenDevice& open = DeviceTable::instance().open(id_.device().index());
+    const std::lock_guard lock(open.own_mutex);
+    open.owned.reset(static_cast<std::size_t>(id_.id()));
+}
+
 c10::Stream exchange_stream(c10::Stream stream) {
     const DeviceIndex index = index_of(stream.device());
     const c10::Stream before = current_stream_id(index);

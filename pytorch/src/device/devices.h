@@ -54,6 +54,25 @@ c10::Stream next_pool_stream(DeviceIndex index);
 /// any. There are many, because a stream that waits for a promise holds back everything behind it, which must
 /// not be what the promise depends on. A kernel on such a stream throws runtime::Error.
 c10::Stream next_copy_stream(DeviceIndex index);
+
+/// A stream that belongs to this object alone. Work that keeps a promise needs one: PyTorch runs callbacks of
+/// futures on streams of the pool, where they wait for the promise and hold back all later work.
+class OwnStream {
+  public:
+    enum class Kind { kernels, copies }; ///< kernels: like a stream of the pool; copies: only copies
+    /// Throws c10::Error if the device has no more of them (there are 160 for kernels, 320 for copies).
+    OwnStream(DeviceIndex index, Kind kind);
+    /// The next owner's work comes after the work that was queued on it.
+    ~OwnStream();
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
+
+    c10::Stream id() const noexcept { return id_; }
+
+  private:
+    const c10::Stream id_;
+};
+
 /// Makes it the calling thread's current stream on its device; returns the previous one.
 c10::Stream exchange_stream(c10::Stream stream);
 /// The runtime's stream with that id, created at first use. Thread-safe; lives as long as the process.

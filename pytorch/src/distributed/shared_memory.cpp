@@ -88,17 +88,17 @@ void copy_bytes(c10::Stream stream, const at::Tensor& to, const at::Tensor& from
 /// The driver has imported the memory, and kernels read it where it is.
 class Imported : public SharedMemory {
   public:
-    Imported(std::vector<at::Tensor> views, const Staging& staging, c10::Stream writing)
-        : views_(std::move(views)), reading_(staging.stream()), writing_(writing) {}
+    Imported(std::vector<at::Tensor> views, const Staging& staging, std::shared_ptr<const OwnStream> writing)
+        : views_(std::move(views)), reading_(staging.stream()), writing_(std::move(writing)) {}
 
-    void wait_for_results() override { follow(writing_, reading_); }
-    void write_after(const runtime::Event& event) override { rvk::stream(writing_).wait(event); }
+    void wait_for_results() override { follow(writing_->id(), reading_); }
+    void write_after(const runtime::Event& event) override { rvk::stream(writing_->id()).wait(event); }
     Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) override {
         for (const at::Tensor& tensor : tensors) {
-            copy_bytes(writing_, view(rank, begin, tensor), tensor);
+            copy_bytes(writing_->id(), view(rank, begin, tensor), tensor);
             begin += static_cast<std::int64_t>(tensor.nbytes());
         }
-        return after(writing_);
+        return after(writing_->id());
     }
     void copy_to(const at::Tensor& target, int rank, std::int64_t begin) override {
         target.copy_(view(rank, begin, target));
@@ -118,39 +118,41 @@ class Imported : public SharedMemory {
 
   private:
     const std::vector<at::Tensor> views_;
-    const c10::Stream reading_, writing_;
+    const c10::Stream reading_;
+    const std::shared_ptr<const OwnStream> writing_;
 };
 
 /// The driver has imported the memory; the device copies from it before kernels read. Copies in both
 /// directions use streams that only copy, so they overlap with each other and with kernels.
 class Copied final : public Imported {
   public:
-    Copied(std::vector<at::Tensor> views, const Staging& staging, c10::Stream writing, c10::Stream fetching)
-        : Imported(std::move(views), staging, writing), fetching_(fetching) {}
+    Copied(std::vector<at::Tensor> views, const Staging& staging, std::shared_ptr<const OwnStream> writing)
+        : Imported(std::move(views), staging, std::move(writing)),
+          fetching_(staging.device(), OwnStream::Kind::copies) {}
 
     void wait_for_results() override {
         Imported::wait_for_results();
-        follow(fetching_, reading());
+        follow(fetching_.id(), reading());
     }
     void copy_to(const at::Tensor& target, int rank, std::int64_t begin) override {
-        copy_bytes(fetching_, target, view(rank, begin, target));
-        follow(reading(), fetching_);
+        copy_bytes(fetching_.id(), target, view(rank, begin, target));
+        follow(reading(), fetching_.id());
     }
     at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) override {
         at::Tensor own;
         {
             // Makes the allocator take memory that this stream used before.
-            const c10::StreamGuard guard(fetching_);
+            const c10::StreamGuard guard(fetching_.id());
             own = at::empty_like(like);
         }
         copy_to(own, rank, begin);
         own.record_stream(reading());
         return own;
     }
-    Wait reads() override { return after(fetching_); }
+    Wait reads() override { return after(fetching_.id()); }
 
   private:
-    const c10::Stream fetching_;
+    const OwnStream fetching_;
 };
 
 using Ways = std::map<std::string, std::unique_ptr<SharedMemory>>;
@@ -167,10 +169,9 @@ Ways ways_of(std::span<const at::Tensor> memories, Staging& staging) {
         log_line(problem.what());
         return ways;
     }
-    const c10::Stream writing = next_copy_stream(staging.device()),
-                      fetching = next_copy_stream(staging.device());
+    const auto writing = std::make_shared<const OwnStream>(staging.device(), OwnStream::Kind::copies);
     ways["imported"] = std::make_unique<Imported>(views, staging, writing);
-    ways["copied"] = std::make_unique<Copied>(views, staging, writing, fetching);
+    ways["copied"] = std::make_unique<Copied>(views, staging, writing);
     return ways;
 }
 

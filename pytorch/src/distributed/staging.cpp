@@ -19,7 +19,7 @@ at::Tensor pinned_bytes(std::int64_t count) {
 
 } // namespace
 
-Staging::Staging(DeviceIndex device) : device_(device), stream_(next_pool_stream(device)) {}
+Staging::Staging(DeviceIndex device) : device_(device), stream_(device, OwnStream::Kind::kernels) {}
 
 Staging::Buffer& Staging::free_buffer(Ring& ring, std::int64_t number) const {
     Buffer& buffer = ring[static_cast<std::size_t>(number % depth)];
@@ -40,7 +40,7 @@ std::int64_t Staging::download(std::span<const at::Tensor> tensors) {
             .copy_(tensor, /*non_blocking=*/true);
         buffer.filled = end;
     }
-    buffer.copied = rvk::stream(stream_).record();
+    buffer.copied = rvk::stream(stream_.id()).record();
     return downloads_++;
 }
 
@@ -56,13 +56,13 @@ at::Tensor Staging::host_for(const at::Tensor& target) {
 
 void Staging::upload(const at::Tensor& target, const at::Tensor& host) {
     target.copy_(host, /*non_blocking=*/true);
-    up_[static_cast<std::size_t>(uploads_++ % depth)].copied = rvk::stream(stream_).record();
+    up_[static_cast<std::size_t>(uploads_++ % depth)].copied = rvk::stream(stream_.id()).record();
 }
 
 void Staging::release_buffers() {
     {
         const WithoutPythonLock unlocked;
-        rvk::stream(stream_).synchronize();
+        rvk::stream(stream_.id()).synchronize();
     }
     down_ = {};
     up_ = {};

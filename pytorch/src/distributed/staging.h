@@ -23,7 +23,7 @@ class Staging : public torch::CustomClassHolder {
     explicit Staging(DeviceIndex device);
 
     DeviceIndex device() const noexcept { return device_; }
-    c10::Stream stream() const noexcept { return stream_; }
+    c10::Stream stream() const noexcept { return stream_.id(); }
 
     /// Starts to copy flat tensors to consecutive addresses of the host. At most largest_piece bytes in
     /// total; at most two more downloads may start before this one's wait_for(). Returns its number.
@@ -58,7 +58,7 @@ class Staging : public torch::CustomClassHolder {
     Buffer& free_buffer(Ring& ring, std::int64_t number) const;
 
     const DeviceIndex device_;
-    const c10::Stream stream_;
+    const OwnStream stream_;
     Ring down_, up_;
     std::int64_t downloads_ = 0, uploads_ = 0;
 };

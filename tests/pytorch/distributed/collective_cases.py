@@ -317,8 +317,18 @@ def asynchronous(report):
     report("is_completed", all(work.is_completed() for work in works))
     future = dist.all_reduce(tensor.fill_(1), async_op=True).get_future().then(lambda f: f.value()[0] * 2)
     report("future", future.wait().cpu().unique().tolist() == [2.0 * dist.get_world_size()])
+    _callbacks_on_all_streams(report)
     _host_runs_ahead(report)
     _freed_input(report)
+
+
+def _callbacks_on_all_streams(report):
+    """PyTorch runs each callback on the next of the device's 32 streams, where it waits for the result: collectives must use others."""
+    for _ in range(100):
+        tensor = torch.ones(10, device=_device())
+        future = dist.all_reduce(tensor, async_op=True).get_future().then(lambda f: f.value()[0] * 2)
+        doubled = future.wait() + 1
+    report("callbacks on all streams", doubled.unique().tolist() == [2.0 * dist.get_world_size() + 1])
 
 
 def _host_runs_ahead(report):
