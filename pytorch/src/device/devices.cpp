@@ -19,22 +19,16 @@ namespace rvk {
 
 namespace {
 
-/// Streams [begin, end) of a device.
-struct StreamRange {
-    std::size_t begin, end;
-    constexpr std::size_t size() const { return end - begin; }
-    constexpr bool contains(std::size_t number) const { return number >= begin && number < end; }
-};
-/// Stream 0 is the default stream.
-constexpr StreamRange pool_streams{1, 33}, copy_streams{33, 65};
-/// Of OwnStream.
-constexpr StreamRange own_streams{65, 225}, own_copy_streams{225, 545};
-constexpr std::size_t streams_of_a_device = own_copy_streams.end;
+constexpr std::size_t pool_streams = 32, own_streams = 256, own_copy_streams = 512;
+/// A device has the default stream, the pool, and an OwnStream's streams for kernels and for copies, in this
+/// order.
+constexpr std::size_t first_own = 1 + pool_streams, first_own_copies = first_own + own_streams,
+                      streams_of_a_device = first_own_copies + own_copy_streams;
 
 runtime::StreamQueue queue_of(std::size_t number) {
-    return number == 0                                                     ? runtime::StreamQueue::main
-           : pool_streams.contains(number) || own_streams.contains(number) ? runtime::StreamQueue::beside
-                                                                           : runtime::StreamQueue::copies;
+    return number == 0                 ? runtime::StreamQueue::main
+           : number < first_own_copies ? runtime::StreamQueue::beside
+                                       : runtime::StreamQueue::copies;
 }
 
 /// Features beyond the runtime's minimum that any kernel of the PyTorch device may use.
@@ -45,9 +39,9 @@ struct OpenDevice {
     std::mutex stream_mutex;
     std::array<std::atomic<runtime::Stream*>, streams_of_a_device> ready{};
     std::array<std::unique_ptr<runtime::Stream>, streams_of_a_device> streams;
-    std::atomic<std::uint32_t> next_pool{0}, next_copies{0};
+    std::atomic<std::uint32_t> next_pool{0};
     std::mutex own_mutex;
-    std::bitset<streams_of_a_device> owned; ///< by an OwnStream
+    std::bitset<streams_of_a_device> owned; ///< the streams that an OwnStream holds; guarded by own_mutex
 };
 
 struct Slot {
@@ -164,16 +158,18 @@ c10::Stream stream_id(DeviceIndex index, c10::StreamId id) {
 }
 
 c10::Stream take_own_stream(DeviceIndex index, OwnStream::Kind kind) {
-    const StreamRange& range = kind == OwnStream::Kind::kernels ? own_streams : own_copy_streams;
+    const bool copies = kind == OwnStream::Kind::copies;
+    const std::size_t first = copies ? first_own_copies : first_own,
+                      count = copies ? own_copy_streams : own_streams;
     OpenDevice& open = DeviceTable::instance().open(index);
     const std::lock_guard lock(open.own_mutex);
-    for (std::size_t number = range.begin; number < range.end; ++number)
+    for (std::size_t number = first; number < first + count; ++number)
         if (!open.owned[number]) {
             open.owned.set(number);
             return stream_id(index, static_cast<c10::StreamId>(number));
         }
     TORCH_CHECK(false, "rvk:", static_cast<int>(index), " has no stream left for another process group: all ",
-                range.size(), " are in use. Destroy groups that are no longer needed.");
+                count, " are in use. Destroy groups that are no longer needed.");
 }
 
 } // namespace
@@ -228,11 +224,7 @@ c10::Stream default_stream_id(DeviceIndex index) noexcept {
 }
 c10::Stream next_pool_stream(DeviceIndex index) {
     auto& open = DeviceTable::instance().open(index);
-    return stream_id(index, pool_streams.begin + open.next_pool.fetch_add(1) % pool_streams.size());
-}
-c10::Stream next_copy_stream(DeviceIndex index) {
-    auto& open = DeviceTable::instance().open(index);
-    return stream_id(index, copy_streams.begin + open.next_copies.fetch_add(1) % copy_streams.size());
+    return stream_id(index, 1 + open.next_pool.fetch_add(1) % pool_streams);
 }
 
 OwnStream::OwnStream(DeviceIndex index, Kind kind) : id_(take_own_stream(index, kind)) {}

@@ -50,19 +50,18 @@ DeviceIndex index_of(c10::Device device);
 c10::Stream current_stream_id(DeviceIndex index) noexcept;
 c10::Stream default_stream_id(DeviceIndex index) noexcept;
 c10::Stream next_pool_stream(DeviceIndex index);
-/// Returns the device's copy-only streams in turn; they use the queues of the copy engines, if the device has
-/// any. There are many, because a stream that waits for a promise holds back everything behind it, which must
-/// not be what the promise depends on. A kernel on such a stream throws runtime::Error.
-c10::Stream next_copy_stream(DeviceIndex index);
 
-/// A stream that belongs to this object alone. Work that keeps a promise needs one: PyTorch runs callbacks of
-/// futures on streams of the pool, where they wait for the promise and hold back all later work.
+/// A stream that nobody else uses while this object exists. The work of collectives needs one. On a stream of
+/// the pool, PyTorch may run the callback of a future, which waits for the promise that a collective keeps;
+/// the collective's work, queued behind it, would wait forever.
 class OwnStream {
   public:
-    enum class Kind { kernels, copies }; ///< kernels: like a stream of the pool; copies: only copies
-    /// Throws c10::Error if the device has no more of them (there are 160 for kernels, 320 for copies).
+    /// kernels: like a stream of the pool. copies: uses the queues of the copy engines, if the device has
+    /// any; a kernel on it throws runtime::Error.
+    enum class Kind { kernels, copies };
+    /// Throws c10::Error if all are in use: 256 for kernels, 512 for copies.
     OwnStream(DeviceIndex index, Kind kind);
-    /// The next owner's work comes after the work that was queued on it.
+    /// Does not wait for queued work; the next owner's work runs after it.
     ~OwnStream();
     OwnStream(const OwnStream&) = delete;
     OwnStream& operator=(const OwnStream&) = delete;

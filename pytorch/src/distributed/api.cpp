@@ -19,7 +19,6 @@
 ///   import_host_memory(Tensor host, Device device) -> Tensor?
 ///       The bytes of a host tensor as a tensor of the device, in the same memory; None if the driver cannot
 ///       import it (imported.h).
-///   copy_stream(Device device) -> Stream
 ///       One of the device's streams that only copy, in turn.
 ///   copy_bytes(Tensor(a!) to, Tensor source, Stream stream) -> ()
 ///       Copies between contiguous tensors of a device that have the same size, on one of its streams.
@@ -134,7 +133,17 @@ void copy_bytes(const at::Tensor& to, const at::Tensor& source, c10::Stream stre
                                  device_pointer(source.const_data_ptr()), to.nbytes());
 }
 
+/// An OwnStream for Python.
+struct StreamOwner : torch::CustomClassHolder {
+    StreamOwner(c10::Device device, bool copies)
+        : stream(index_of(device), copies ? OwnStream::Kind::copies : OwnStream::Kind::kernels) {}
+    const OwnStream stream;
+};
+
 void register_classes(torch::Library& m) {
+    m.class_<StreamOwner>("OwnStream")
+        .def(torch::init<c10::Device, bool>())
+        .def("stream", [](const c10::intrusive_ptr<StreamOwner>& self) { return self->stream.id(); });
     m.class_<Staging>("Staging")
         .def("download", [](const c10::intrusive_ptr<Staging>& self,
                             const std::vector<at::Tensor>& tensors) { return self->download(tensors); })
@@ -167,8 +176,6 @@ TORCH_LIBRARY_FRAGMENT(rvk, m) {
           [](const WorkPointer& work) { promised(work).await(); });
     m.def("alias_memory(Tensor tensor) -> Tensor", alias_memory);
     m.def("import_host_memory(Tensor host, Device device) -> Tensor?", imported);
-    m.def("copy_stream(Device device) -> Stream",
-          [](c10::Device device) { return next_copy_stream(index_of(device)); });
     m.def("copy_bytes(Tensor(a!) to, Tensor source, Stream stream) -> ()", copy_bytes);
     m.def("keep_promises() -> ()", [] { keep_promises_on_this_thread(); });
     m.def("compute_alone() -> ()", [] { compute_alone(); });

@@ -85,7 +85,7 @@ class Group:
         _BY_NUMBER[number] = self
         self._collectives = torch.classes.rvk.Group(number, self.rank, self._ranks)
         self._between_hosts = None
-        self._copies = {}  # the streams of sends and receives, by direction and device
+        self._streams = {}  # those of sends and receives, by purpose and device
         self._thread = None
         self._waiting = None
         self._to_itself = collections.defaultdict(queue.SimpleQueue)  # by tag
@@ -184,14 +184,18 @@ class Group:
                 announce()
         return lambda: [work.wait() for work in sent]
 
+    def _stream(self, purpose, device, copies):
+        """Returns a stream that only this group uses. PyTorch may run callbacks that wait for a job on the streams of the pool."""
+        with self._lock:
+            if (purpose, device) not in self._streams:
+                self._streams[purpose, device] = torch.classes.rvk.OwnStream(device, copies)
+            return self._streams[purpose, device].stream()
+
     def _copier(self, direction, device):
         """Returns a function that copies bytes and returns the event of the copy. Where the driver can import segments, it uses
         a stream that only copies: such streams reach the link's rate."""
         current = torch.accelerator.current_stream(device)
-        with self._lock:
-            if (direction, device) not in self._copies:
-                self._copies[direction, device] = torch.ops.rvk.copy_stream(device)
-        stream = self._copies[direction, device]
+        stream = self._stream(direction, device, copies=True)
         stream.wait_event(current.record_event())  # the memory may still be in use there
 
         def copy(to, source):
@@ -264,10 +268,7 @@ class Group:
         """Copies in this context run on a separate stream, because work on the caller's streams may be held back until this job
         is done. All jobs share that stream, so it must not wait for work that may depend on another job."""
         job.ready.synchronize()
-        with self._lock:
-            if ("both", job.device) not in self._copies:
-                self._copies["both", job.device] = torch.Stream(job.device)
-        stream = self._copies["both", job.device]
+        stream = self._stream("both", job.device, copies=False)
         with torch.rvk.stream(stream):
             job.tensor.record_stream(stream)
             yield

@@ -323,12 +323,22 @@ def asynchronous(report):
 
 
 def _callbacks_on_all_streams(report):
-    """PyTorch runs each callback on the next of the device's 32 streams, where it waits for the result: collectives must use others."""
+    """PyTorch runs the callbacks of futures on the device's 32 pool streams in turn, and each stream waits for the operation's result.
+    The operation must not need that stream itself, or both wait forever."""
+    rank, size = dist.get_rank(), dist.get_world_size()
     for _ in range(100):
         tensor = torch.ones(10, device=_device())
         future = dist.all_reduce(tensor, async_op=True).get_future().then(lambda f: f.value()[0] * 2)
         doubled = future.wait() + 1
-    report("callbacks on all streams", doubled.unique().tolist() == [2.0 * dist.get_world_size() + 1])
+    report("callbacks of all_reduce on all streams", doubled.unique().tolist() == [2.0 * size + 1])
+    for _ in range(100):
+        sent, received = torch.full((10,), float(rank), device=_device()), torch.empty(10, device=_device())
+        works = dist.batch_isend_irecv(
+            [dist.P2POp(dist.isend, sent, (rank + 1) % size), dist.P2POp(dist.irecv, received, (rank - 1) % size)]
+        )
+        futures = [work.get_future().then(lambda f: f.value()[0] * 2) for work in works]
+        doubled = futures[-1].wait() + 1
+    report("callbacks of receive on all streams", doubled.unique().tolist() == [2.0 * ((rank - 1) % size) + 1])
 
 
 def _host_runs_ahead(report):
