@@ -30,7 +30,7 @@ DeviceParameters default_parameters(const runtime::DeviceInfo& device, kernels::
                                     can.compute_units != 0 ? can.compute_units : usual_compute_units};
     set_default_rates(parameters);
     if (device.type == runtime::DeviceType::cpu)
-        parameters.wide_rate /= 2; // CPU drivers take seconds to compile the unrolled loop of a wide tile
+        parameters.wide_rate /= 2;
     return parameters;
 }
 

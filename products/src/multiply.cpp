@@ -150,7 +150,8 @@ void set_constants(C& constants, const Product& part, const Plan& plan) {
     constants.stores_quads = result.in_quads(4 * result_bytes) && plan.parts == 1 ? 1 : 0;
 }
 
-/// A wide tile keeps the slices of factors with adjacent rows of A or columns of B in an array of quads.
+/// Divides shared memory between numbers and quads, as a wide tile does: it keeps a factor in quads if
+/// adjacent rows of A, or columns of B, are adjacent in memory.
 void divide_shared_memory(kernels::ProductConstants& constants, const Tile& tile) {
     const std::uint32_t a = 2 * tile.depth * (tile.rows + 4), b = 2 * tile.depth * (tile.columns + 4);
     const std::uint32_t in_quads =

@@ -86,7 +86,7 @@ GroupWork work_of(const DeviceParameters& device, ElementType type, const Tile& 
                              : tile.multiplies_float16() ? device.float16_rate / device.float32_rate
                              : tile.wide                 ? device.wide_rate / device.float32_rate
                                                          : 1),
-            // A wide tile has too few subgroups to hide latency without another one, as measured on an H200.
+            // Measured on an H200: a wide tile alone has too few subgroups to hide latency.
             .rate_alone = tile.wide ? 0.43 : 1};
 }
 

@@ -17,7 +17,7 @@ namespace rekindle::products {
 
 namespace {
 
-/// Variant: ProductVariant, ProductWideVariant or ConvolutionVariant.
+/// Variant is ProductVariant, ProductWideVariant or ConvolutionVariant.
 template <class Variant>
 Tile tile_of(const Variant& variant, std::uint32_t number_bytes) {
     // A slice is one iteration of the outer loop. Unless it is unrolled as a whole, it has an inner loop,

@@ -116,7 +116,8 @@ def cost_of_loop(blocks, loop, lanes, rates):
     for instruction in own:
         operation = operation_of(instruction)
         cost = cost_of(instruction, lanes, rates)
-        # Other multiplications beside those of matrix units scale or convert; beside packed ones, they add sums to float32.
+        # In a loop with matrix products, other multiplications scale or convert numbers; in one with packed products, they add
+        # float16 sums to float32. Neither counts.
         if packed:
             cost.ideal = cost.alu if is_packed_product(operation) else 0.0
         elif on_units and not is_matrix_product(operation):

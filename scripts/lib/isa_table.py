@@ -26,13 +26,13 @@ GPU_NAMES = {
     "gfx1150": "Strix Point",
     "gfx1201": "RX 9070",
 }
-# Matrix units of these shapes, and with elements in quads, exist only in other vendors' GPUs.
+# Features that no AMD GPU has: other shapes of matrix units than 16x16x16, and the layout matrix_quads of their fragments.
 NOT_ON_AMD = {"matrix_8x16x16", "matrix_8x8x16", "matrix_8x8x8", "matrix_quads"}
 SHARE_COLUMNS = ("lanes", "share", "around", "limit")
 CELL_COLUMNS = ("vgprs", "sgprs", "subgroups_per_simd", "latency_cycles", *SHARE_COLUMNS)
 MUST_BE_ZERO = ("spilled_vgprs", "spilled_sgprs", "scratch_bytes")
-# Mesa 26 moves values that do not change out of loops. Where it runs out of scalar registers, it keeps them in the lanes of a vector
-# register, not in memory, which costs an instruction before the loop and one for each use. A register of 32 lanes holds so many.
+# Mesa 26 hoists invariants out of loops, so it needs more scalar registers. If there are too few, it keeps scalars in the lanes of a
+# vector register, which takes one instruction to store and one to load, and no memory. A register with 32 lanes holds this many.
 SCALARS_IN_LANES = 32
 FIRST_WITH_LANES = 26
 
@@ -54,7 +54,7 @@ def read_rows(folder, family):
 
 
 def spills_of(row, version):
-    """What the pipeline spills, except scalars that Mesa `version` keeps in lanes: "spilled_vgprs 3", …"""
+    """Returns what the pipeline spills, such as ["spilled_vgprs 3"]. Scalars that this version of Mesa keeps in lanes do not count."""
     allowed = SCALARS_IN_LANES if int(version.split(".")[0]) >= FIRST_WITH_LANES else 0
     return [f"{column} {row[column]}" for column in MUST_BE_ZERO if row[column] > (allowed if column == "spilled_sgprs" else 0)]
 
@@ -103,8 +103,9 @@ def rows_of(registered, families, audited):
 def verdict(problems):
     if not problems:
         return [
-            "No vector register is spilled and no scratch memory is used; otherwise the audit fails. Mesa 26 keeps up to\n"
-            f"{SCALARS_IN_LANES} scalars of some pipelines in the lanes of a vector register."
+            "",
+            "The audit fails if a vector register is spilled or scratch memory is used. It allows Mesa 26 to keep up to "
+            f"{SCALARS_IN_LANES} scalars\nof a pipeline in the lanes of a vector register (spilled SGPRs below).",
         ]
     return ["", "The audit fails:", ""] + [f"* {problem}" for problem in problems]
 
@@ -130,10 +131,10 @@ def page(registered, families, audited, problems, rows_file):
     yield "# Machine code of the kernels"
     yield ""
     yield (
-        "Made by `./scripts/isa-audit` with Mesa's RADV, which compiles for GPUs that are not present (Mesa 25 with `RADV_FORCE_FAMILY`,\n"
-        "Mesa 26 with its shim of the kernel driver): every kernel with every set of specialization constants that the host can select,\n"
-        "for each family of AMD GPUs. Mesa 26 is the first here to use gfx1201's matrix units; it compiles for navi31 as\n"
-        "well (navi31-newest), because many users have it."
+        "Made by `./scripts/isa-audit`. Mesa's RADV compiles every kernel, with every set of specialization constants that the host can\n"
+        "select, for each family of AMD GPUs, none of which is present: Mesa 25 with `RADV_FORCE_FAMILY`, Mesa 26 with a library of its own\n"
+        "that replaces the kernel driver. Mesa 26 is used for gfx1201, because older versions do not support that family's matrix units, and\n"
+        "for navi31 once more (navi31-newest), because distributions ship it by now."
     )
     yield from verdict(problems)
     yield ""
@@ -151,15 +152,15 @@ def page(registered, families, audited, problems, rows_file):
     yield "## How fast they can be at most"
     yield ""
     yield (
-        "scripts/lib/isa_model.py computes from the machine code, for the innermost loop with the most multiplications, the **share** of\n"
-        "the card's rate that it can reach at most: the cycles that its multiplications need, divided by the cycles that all its\n"
-        "instructions need on the busiest unit. The second number is the share of the outermost loop around it. Inner loops count as\n"
-        "often as they run where their bounds are constants, otherwise once. Then follow the busiest unit (alu: vector instructions;\n"
-        "lds: shared memory; transcendental) and the lanes of a subgroup × the subgroups that fit on a SIMD (occupancy). The rates and\n"
-        "their sources are in scripts/lib/isa_rates.py. Where products are packed (float16 sums), the share is that of the packed rate,\n"
-        "twice float32's. Latency, caches, global memory, bank conflicts and clocks are not part of the\n"
-        "model: it is an upper bound that finds what cannot be fast, and no measurement. `./scripts/isa-audit --only PATTERN --family\n"
-        "navi31` prints the shares of some pipelines, with the operations of their loops."
+        "scripts/lib/isa_model.py computes from the machine code, for the innermost loop with the most multiplications, the **share**\n"
+        "of the card's rate that it can reach at most: the cycles that its multiplications need (only those of the matrix units, if the\n"
+        "loop uses them), divided by the cycles that all its instructions need on the busiest unit. The second number is the share of\n"
+        "the outermost loop around it. Inner loops count as often as they run where their bounds are constants, otherwise once. Then\n"
+        "follow the busiest unit (alu: vector instructions; lds: shared memory; transcendental) and the lanes of a subgroup × the\n"
+        "subgroups that fit on a SIMD (occupancy). The rates and their sources are in scripts/lib/isa_rates.py. Packed products\n"
+        "(float16 sums) are compared with their own rate, twice float32's. Latency, caches, global memory, bank conflicts and clocks\n"
+        "are not part of the model: it is an upper bound that finds what cannot be fast, and no measurement. `./scripts/isa-audit\n"
+        "--only PATTERN --family navi31` prints the shares of some pipelines, with the operations of their loops."
     )
     yield ""
     yield from model_table(audited)

@@ -4,10 +4,10 @@
 
 readonly MESA_FOLDER=$REPOSITORY/build/tools/mesa
 readonly MESA_SYSTEM_FOLDER=/usr/lib/x86_64-linux-gnu
-# RADV's names of the families that it compiles for.
+# Families of GPUs to compile for, by RADV's names.
 readonly MESA_SYSTEM_FAMILIES=(navi10 navi21)
 readonly MESA_RECENT_FAMILIES=(polaris10 vega10 navi10 navi14 navi21 navi31 gfx1150 gfx1201)
-# Mesa's stand-in for the kernel driver of an AMD GPU that is not present.
+# Replaces the kernel driver, so that RADV finds an AMD GPU that is not present.
 readonly MESA_SHIM=libamdgpu_noop_drm_shim.so
 
 # upstream_version DEBIAN_VERSION: "22.3.6" from "22.3.6-1+deb12u2".
@@ -72,7 +72,7 @@ fetch_mesa_of() {
 
 # mesa_of SUITE: sets NEWEST_MESA_FOLDER and NEWEST_MESA_VERSION: what Debian 12 can fetch from Debian 13; elsewhere the same as
 # recent_mesa. The suite trixie has a compiler that knows more families. In trixie-backports, the CPU driver has matrix units, and
-# RADV knows those of gfx1201.
+# RADV supports those of gfx1201.
 mesa_of() {
     recent_mesa || return 1
     NEWEST_MESA_FOLDER=$RECENT_MESA_FOLDER NEWEST_MESA_VERSION=$RECENT_MESA_VERSION
@@ -90,7 +90,7 @@ write_icd() {
 }
 
 # loader_of FOLDER [PRELOAD]: prints the words that start a program with the libraries in FOLDER, one in each line: where it has
-# its own C library, that library's loader starts the program. PRELOAD, which needs such a FOLDER, is loaded first.
+# its own C library, that library's loader starts the program. PRELOAD is a library to load first; FOLDER must then have a C library.
 loader_of() {
     if [[ $1 != "$MESA_SYSTEM_FOLDER" && -x $1/ld-linux-x86-64.so.2 ]]; then
         printf '%s\n' "$1/ld-linux-x86-64.so.2" --library-path "$1" ${2:+--preload "$2"}
@@ -100,7 +100,7 @@ loader_of() {
 }
 
 # with_driver FOLDER DRIVER COMMAND…: runs the command with this driver as the only one and without Mesa's shader cache.
-# COMMAND is the path of a program. DRIVER_PRELOAD is a library to load first.
+# COMMAND is the path of a program. DRIVER_PRELOAD, if set, is the PRELOAD of loader_of.
 with_driver() {
     local folder=$1 driver=$2 icd status=0 loader
     shift 2
@@ -130,15 +130,12 @@ python_with_driver() {
     PYTHON=$3/python3
 }
 
-# with_null_gpu FOLDER FAMILY COMMAND…: the same with RADV for a GPU that is not present. RADV_FORCE_FAMILY names the family up to
-# Mesa 25; newer ones need the shim, which knows navi10, navi21, navi31, navi33 and gfx1201.
+# with_null_gpu FOLDER FAMILY COMMAND…: the same with RADV for a GPU that is not present. Mesa 25 reads RADV_FORCE_FAMILY; Mesa 26
+# needs MESA_SHIM, which supports navi10, navi21, navi31, navi33 and gfx1201.
 with_null_gpu() {
-    local -x RADV_FORCE_FAMILY=$2
-    local DRIVER_PRELOAD=
     if [[ -e $1/$MESA_SHIM ]]; then
-        unset RADV_FORCE_FAMILY
-        local -x AMDGPU_GPU_ID=$2
-        DRIVER_PRELOAD=$1/$MESA_SHIM
+        AMDGPU_GPU_ID=$2 DRIVER_PRELOAD=$1/$MESA_SHIM with_driver "$1" radeon "${@:3}"
+    else
+        RADV_FORCE_FAMILY=$2 with_driver "$1" radeon "${@:3}"
     fi
-    with_driver "$1" radeon "${@:3}"
 }

@@ -166,7 +166,7 @@ TEST(GpuPlan, RefusesInOneSentence) {
 }
 
 /// Blocks of shared memory that a stage's backward pass needs at the same time must not overlap.
-/// Every quad of the vectors has one owner, and no thread owns two in the same slot.
+/// Every quad of the vectors has exactly one owner, and each slot of a thread holds at most one quad.
 TEST(GpuStages, EveryVectorHasOneOwner) {
     std::size_t with_tiles = 0;
     for (const auto& hidden : std::vector<std::vector<std::size_t>>{

@@ -1,5 +1,4 @@
-/// The float32 products of the tiles without matrix units: all tiles give the same bits, however the factors
-/// lie in memory.
+/// In float32, every tile computes the same bits, whatever the memory layout of the factors.
 
 #include "../runtime/fixture.h"
 #include "devices.h"
@@ -23,7 +22,7 @@ namespace {
 
 using namespace runtime;
 
-/// How a matrix lies in memory: by rows or by columns, with `padding` numbers after each.
+/// The memory layout of a matrix: by rows or by columns, with `padding` numbers after each.
 struct Order {
     bool by_rows;
     std::int64_t padding;
@@ -87,8 +86,9 @@ TEST_F(FloatTiles, AgreeInEveryBit) {
         product_tiles(default_parameters(device->info(), device->usable_features()), ElementType::float32);
     ASSERT_GT(tiles.size(), 1u);
     ASSERT_TRUE(tiles.back().wide);
-    // Quads along k or along the other index, or, with one number of padding, no quads. A CPU driver compiles
-    // each case for seconds, so it gets each kind of factor once.
+    // Kernels load the factors in quads along k, in quads along the other index, or, because of the padding,
+    // one number at a time. A CPU driver takes seconds to compile each combination, so it runs only some of
+    // them.
     const Order rows{true, 0}, columns{false, 0}, padded_rows{true, 1}, padded_columns{false, 1};
     std::vector<std::pair<Order, Order>> orders{
         {rows, columns}, {rows, rows}, {columns, rows}, {padded_columns, padded_columns}};
@@ -110,7 +110,7 @@ TEST_F(FloatTiles, AgreeInEveryBit) {
         << "whole tiles";
 }
 
-/// Large products use wide tiles where the device multiplies faster with them.
+/// The planner chooses a wide tile for a large product if the device multiplies faster with it.
 TEST(WideTiles, AreChosenByTheDevicesRate) {
     DeviceParameters device = test::invented(132, 32, false);
     const ProductShape shape{.type = ElementType::float32, .m = 4096, .n = 4096, .k = 4096};

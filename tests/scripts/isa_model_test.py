@@ -51,7 +51,7 @@ class HandCountedLoops(unittest.TestCase):
         # Without packed products, v_fma_mix_f32 multiplies.
         self.check(RDNA1, 64, ["v_fma_mix_f32 v4, v1, v2, v4"] * 3 + ["v_pk_mul_f16 v1, v2, v3"], "0.75", "alu")
 
-        # Beside matrix units, they only scale: 32 / (32 + 4 + 4).
+        # In a loop with matrix products, packed and other multiplications do not count: 32 / (32 + 4 + 4).
         body = ["v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]"] + ["v_pk_fma_f16 v1, v2, v3, v1", "v_fma_f32 v4, v5, v6, v4"] * 4
         self.check(RDNA3, 32, body, "0.80", "alu")
 

@@ -295,7 +295,8 @@ class Placement {
     std::vector<std::size_t> values_, gradients_, normalized_, rstd_, forward_partials_, backward_partials_;
 };
 
-/// Assigns the quads of a network's vectors to positions: of each slot, one for each thread.
+/// Chooses the owner of each quad of a network's vectors, as a position: p is slot p / threads of thread p %
+/// threads.
 class Ownership {
   public:
     Ownership(Network& network, std::uint32_t threads, bool with_tiles)
@@ -318,7 +319,7 @@ class Ownership {
         std::fill(begin, end, true);
         return true;
     }
-    /// As in bias_follows_tiles of ownership.slang.
+    /// Chooses owners for which bias_follows_tiles (ownership.slang) is true.
     bool assign_to_tiles(Stage& s) {
         const std::uint32_t columns = s.vector_quads();
         if (!with_tiles_ || s.core != Core::linear || threads_ % columns != 0)
@@ -329,7 +330,7 @@ class Ownership {
                 return true;
         return false;
     }
-    /// The last positions: the first threads own the most tiles.
+    /// Takes the last free positions, because the first threads own the most tiles.
     bool assign_to_last(std::uint32_t& first_owner, std::uint32_t count) {
         for (std::size_t end = taken_.size(); end >= count; --end)
             if (take(static_cast<std::uint32_t>(end - count), count)) {
@@ -357,7 +358,7 @@ class Ownership {
     Network& network_;
     std::uint32_t threads_;
     bool with_tiles_;
-    std::vector<bool> taken_; ///< of each position
+    std::vector<bool> taken_; ///< whether a position has a quad
 };
 
 } // namespace

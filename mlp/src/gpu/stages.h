@@ -42,7 +42,7 @@ struct Stage {
     float epsilon = 0;
     std::size_t partner = 0;                                ///< residual: the stage at the other end
     std::uint32_t weights = 0, transposed = 0, vectors = 0; ///< in quads, as in Layout
-    std::uint32_t first_owner = 0; ///< of its vectors (kernels/population/ownership.slang)
+    std::uint32_t first_owner = 0;                          ///< as in kernels/population/ownership.slang
     /// The places of its values, in quads of the activations' part of shared memory.
     std::uint32_t input_at = 0, value_at = 0, gradient_at = 0, input_gradient_at = 0, extra_at = 0,
                   rstd_at = 0;
@@ -81,8 +81,8 @@ struct Network {
     /// time share memory. dividing_threads: of a workgroup, if they divide products among them
     /// (kernels/population/linear.slang); 0: they do not.
     void place(std::uint32_t rows, std::uint32_t dividing_threads);
-    /// Assigns every quad of the vectors to one of `threads` threads, in as few slots as they need.
-    /// with_tiles: where possible, a bias goes to threads that own tiles of its columns.
+    /// Chooses which of `threads` threads owns each quad of the vectors, with as few slots as possible.
+    /// with_tiles: if possible, the owner of a quad of a bias also owns a tile in that column.
     void assign_vectors(std::uint32_t threads, bool with_tiles);
 };
 

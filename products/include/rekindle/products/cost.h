@@ -23,7 +23,7 @@ struct GroupWork {
     std::uint32_t registers = 0;    ///< 32-bit registers of a thread
     std::uint32_t shared_bytes = 0; ///< of the workgroup
     double rate = 1;                ///< as a fraction of the device's rate, for kernels that do not reach it
-    double rate_alone = 1; ///< the fraction of that which a workgroup reaches alone on a compute unit
+    double rate_alone = 1; ///< fraction of it that a workgroup reaches if it has a compute unit to itself
 };
 
 /// Workgroups that a compute unit can run at the same time; at least 1.

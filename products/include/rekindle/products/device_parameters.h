@@ -49,8 +49,8 @@ inline constexpr std::array rates{Rate{"float32_rate", &DeviceParameters::float3
                                   Rate{"group_seconds", &DeviceParameters::group_seconds, 1e-10, 1},
                                   Rate{"launch_seconds", &DeviceParameters::launch_seconds, 1e-8, 0.1}};
 
-/// The limits that the driver reports, with the rates of NVIDIA's H100 and H200 for each compute unit; on a
-/// CPU, with a lower wide_rate.
+/// The limits that the driver reports, with the rates of NVIDIA's H100 and H200 for each compute unit. A CPU
+/// driver gets half the wide_rate, because it takes seconds to compile a wide tile.
 DeviceParameters default_parameters(const runtime::DeviceInfo& device, kernels::Features usable);
 /// The rates of NVIDIA's H100 and H200, for a device with this many compute units.
 void set_default_rates(DeviceParameters& parameters);

@@ -34,9 +34,9 @@ class Planner {
     std::uint64_t number_; ///< unique among the planners of the process
 };
 
-/// The candidates for tuning: the plan, then the other possible ones.
+/// Returns the plans that tuning measures: `plan`, then the others of `possible`.
 std::vector<Plan> plans_to_try(const Plan& plan, std::vector<Plan> possible);
-/// The same for a product, without plans that cannot compute the whole batch in one launch.
+/// The same for a product. Leaves out plans that need several launches for the batch.
 std::vector<Plan> plans_to_try(const DeviceParameters& device, const ProductShape& shape, const Plan& plan);
 
 } // namespace rekindle::products

@@ -52,7 +52,7 @@ struct Tile {
     std::uint32_t iterations = 1; ///< of a thread's loops per slice
     bool on_units = false;        ///< on matrix units
     bool gathers = false;         ///< for convolutions: one factor is gathered from an image
-    bool wide = false;            ///< a product with 128 sums in each thread (kernels/product/tile.slang)
+    bool wide = false;            ///< each thread has 128 sums (kernels/product/README.md)
 
     /// Values of specialization constants; the last three are those of kernels on matrix units.
     std::uint32_t shared_numbers = 1;
