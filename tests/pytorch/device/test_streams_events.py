@@ -70,6 +70,19 @@ class Streams(unittest.TestCase):
             thread.join()
         self.assertEqual(seen, [self.module.default_stream()])
 
+    def test_own_streams_are_not_shared(self):
+        device = torch.device(DEVICE, 0)
+        from_pool = {torch.Stream(device=device).stream_id for _ in range(40)}
+        for copies, limit in (False, 256), (True, 512):
+            owners = [torch.classes.rvk.OwnStream(device, copies) for _ in range(limit)]
+            own = {owner.stream().stream_id for owner in owners}
+            self.assertEqual(len(own), limit)
+            self.assertFalse(own & from_pool)
+            with self.assertRaisesRegex(RuntimeError, f"no stream left for another process group: all {limit} are in use"):
+                torch.classes.rvk.OwnStream(device, copies)
+            freed = owners.pop(3).stream().stream_id
+            self.assertEqual(torch.classes.rvk.OwnStream(device, copies).stream().stream_id, freed)
+
     def test_backward_runs_on_the_stream_of_forward(self):
         stream = torch.Stream(device=DEVICE)
         values = torch.arange(8, dtype=torch.float32).to(DEVICE).requires_grad_()
