@@ -4,7 +4,8 @@
 usage: count_tests.py JUNIT_FILE GTEST_JSON_FOLDER
 
 Each case of a GoogleTest program counts as one test; any other ctest entry, and a program that died before it wrote its
-results, counts as one. Prints the reason of each skipped case, then "PASSED FAILED SKIPPED".
+results, counts as one. Prints the name of each failed case and the reason of each skipped one, then
+"PASSED FAILED SKIPPED".
 """
 import json
 import pathlib
@@ -32,6 +33,8 @@ def main(junit_file, json_folder):
         if not results_file.exists():
             passed += entry_passed
             failed += not entry_passed
+            if not entry_passed:
+                print(f"failed: {entry.get('name')}")
             continue
         failed_here = 0
         printed = printed_reasons(entry)
@@ -45,6 +48,9 @@ def main(junit_file, json_folder):
                 passed += 1
             else:
                 failed_here += 1
+                print(f"failed: {entry.get('name')}: {case['classname']}.{case['name']}")
+        if not failed_here and not entry_passed:
+            print(f"failed: {entry.get('name')}: after its last case")
         # A program can fail after its last case, while it exits.
         failed += max(failed_here, int(not entry_passed))
     print(passed, failed, skipped)

@@ -1,4 +1,5 @@
 #include "audit.h"
+#include "temporary_folder.h"
 #include "values.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +61,8 @@ TEST(Audit, NamesTheFaultyLine) {
 }
 
 TEST(Audit, EveryKernelOfAFamilyWithConstantsNeedsACase) {
-    const std::filesystem::path file = testing::TempDir() + "rekindle_audit_test.txt";
+    const rekindle::test::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "audit.txt";
     std::ofstream(file) << "train | a | width=2\n";
     EXPECT_THROW(read_audit(file, scope_of({"train", "evaluate"})), Refused);
     EXPECT_EQ(read_audit(file, scope_of({"train"})).size(), 1u);

@@ -1,4 +1,5 @@
 #include "features/feature_testing.h"
+#include "temporary_folder.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/foundation/error.h>
@@ -15,13 +16,6 @@ namespace {
 
 class FeatureExport : public ::testing::Test {
   protected:
-    void SetUp() override {
-        folder_ = std::filesystem::path(::testing::TempDir()) /
-                  (std::string("feature_export_") +
-                   ::testing::UnitTest::GetInstance()->current_test_info()->name());
-        create_directories(folder_);
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
     std::filesystem::path file() const { return folder_ / "features"; }
 
     static FeatureMatrix matrix() {
@@ -35,7 +29,7 @@ class FeatureExport : public ::testing::Test {
     }
 
   private:
-    std::filesystem::path folder_;
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(FeatureExport, CsvIsExact) {

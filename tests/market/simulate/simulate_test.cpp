@@ -1,3 +1,5 @@
+#include "temporary_folder.h"
+
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
 #include <rekindle/foundation/error.h>
@@ -9,7 +11,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -197,13 +198,13 @@ TEST(Simulate, VolatilityClusters) {
 }
 
 TEST(Simulate, WritesAFileAndRejectsInvalidOptions) {
-    const auto path = std::filesystem::temp_directory_path() / "rekindle-simulate-test.csv";
+    const rekindle::test::TemporaryFolder folder;
+    const auto path = folder / "ticks.csv";
     simulate_file(small(1000), path);
     std::ifstream file(path);
     std::stringstream content;
     content << file.rdbuf();
     EXPECT_EQ(content.str(), csv(small(1000)));
-    std::filesystem::remove(path);
     EXPECT_THROW(csv(small(0)), Error);
     EXPECT_THROW(csv(small(-5)), Error);
     EXPECT_THROW(csv(small(2'000'000'000)), Error);

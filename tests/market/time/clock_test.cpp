@@ -1,3 +1,4 @@
+#include "temporary_folder.h"
 #include "time/zone_files.h"
 
 #include <rekindle/base/text.h>
@@ -8,7 +9,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -61,17 +61,15 @@ INSTANTIATE_TEST_SUITE_P(Zones, ZoneGolden,
 
 // Abseil caches loaded zones, so no other test may load this zone.
 TEST(ZoneClock, UsesTheEmbeddedFileIfTheSystemHasNone) {
-    const auto empty = std::filesystem::temp_directory_path() / "rekindle-empty-zone-folder";
-    std::filesystem::create_directories(empty);
+    const rekindle::test::TemporaryFolder empty;
     const char* before = std::getenv("TZDIR");
     const std::string saved = before ? before : "";
-    setenv("TZDIR", empty.c_str(), 1);
+    setenv("TZDIR", empty.path().c_str(), 1);
     expect_golden("Europe/Zurich");
     EXPECT_THROW(ZoneClock::load("Pacific/Chatham"),
                  Error); // not embedded, so the system folder is really not used
     EXPECT_EQ(ZoneClock::load("US/Pacific").offset_at(1'704'205'800), -8 * 3600); // a former name
     before ? setenv("TZDIR", saved.c_str(), 1) : unsetenv("TZDIR");
-    std::filesystem::remove(empty);
 }
 
 TEST(ZoneClock, EveryEmbeddedZoneLoads) {

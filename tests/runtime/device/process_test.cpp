@@ -1,5 +1,6 @@
 /// Use of Vulkan after a fork and during process exit.
 #include "stream_fixture.h"
+#include "temporary_folder.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -225,8 +226,10 @@ TEST_F(ProcessDeathTest, CallsDuringProcessExitAreRefused) {
 }
 
 TEST_F(ProcessDeathTest, PipelinesOfADeviceThatIsNeverClosedAreSaved) {
-    cache = testing::TempDir() + "rekindle-process-test";
-    std::filesystem::remove_all(cache);
+    // The child runs this test from its beginning, too; it finds the parent's folder in its environment.
+    const rekindle::test::TemporaryFolder folder;
+    environment.set_by_default("REKINDLE_TEST_CACHE", folder.path().string());
+    cache = std::getenv("REKINDLE_TEST_CACHE");
     EXPECT_EXIT(
         {
             new Objects(busy_objects()); // never closed
@@ -234,7 +237,6 @@ TEST_F(ProcessDeathTest, PipelinesOfADeviceThatIsNeverClosedAreSaved) {
         },
         testing::ExitedWithCode(7), "");
     EXPECT_FALSE(std::filesystem::is_empty(cache + "/pipelines"));
-    std::filesystem::remove_all(cache);
 }
 
 } // namespace

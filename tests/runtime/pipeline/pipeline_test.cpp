@@ -1,5 +1,6 @@
 #include "fixture.h"
 #include "opened_device.h"
+#include "temporary_folder.h"
 
 #include <rekindle/kernels/families/testing.h>
 #include <rekindle/kernels/launchers.h>
@@ -18,12 +19,7 @@ using testing::ThrowsMessage;
 
 class PipelineTest : public DeviceTest {
   protected:
-    PipelineTest() {
-        cache = testing::TempDir() + "rekindle-pipelines-" +
-                testing::UnitTest::GetInstance()->current_test_info()->name();
-        std::filesystem::remove_all(cache);
-    }
-    ~PipelineTest() override { std::filesystem::remove_all(cache); }
+    PipelineTest() { cache = folder_ / "cache"; }
 
     static VulkanDevice& internals(Device& device) { return dynamic_cast<OpenedDevice&>(device).vulkan(); }
 
@@ -46,6 +42,9 @@ class PipelineTest : public DeviceTest {
     }
 
     const kernels::Kernel& kernel = kernels::fill_words.kernel;
+
+  private:
+    const rekindle::test::TemporaryFolder folder_;
 };
 
 TEST_F(PipelineTest, CompilesTheSamePipelineOnce) {

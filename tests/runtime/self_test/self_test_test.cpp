@@ -2,6 +2,7 @@
 #include "pipeline/cache_folder.h"
 #include "self_test/known_answer.h"
 #include "self_test/self_test.h"
+#include "temporary_folder.h"
 
 #include <rekindle/kernels/launchers.h>
 #include <rekindle/runtime/self_test.h>
@@ -21,12 +22,7 @@ using Outcome = SelfTestRow::Outcome;
 
 class SelfTestTest : public DeviceTest {
   protected:
-    SelfTestTest() {
-        cache = testing::TempDir() + "rekindle-self-test-" +
-                testing::UnitTest::GetInstance()->current_test_info()->name();
-        std::filesystem::remove_all(cache);
-    }
-    ~SelfTestTest() override { std::filesystem::remove_all(cache); }
+    SelfTestTest() { cache = folder_ / "cache"; }
 
     /// The N of REKINDLE_FAULT=wrong-answer:N for a row; only rows that this device can run are counted.
     static std::string number_of(const std::string& name) {
@@ -42,6 +38,9 @@ class SelfTestTest : public DeviceTest {
     std::filesystem::path file() const {
         return std::filesystem::path(cache) / "self-test" / file_name_of(first_device());
     }
+
+  private:
+    const rekindle::test::TemporaryFolder folder_;
 };
 
 TEST_F(SelfTestTest, ACorrectDevicePasses) {

@@ -43,7 +43,8 @@ std::string report_of(const VerifiedDevice& device) {
 }
 
 constexpr std::string_view audited = "# Machine code\n\n| family | cards | pipelines |\n|---|---|---|\n"
-                                     "| navi10 | RX 5700 | 9 |\n| navi21 | RX 6800, 6900 | 9 |\n\n"
+                                     "| navi10 | RX 5700 | 9 |\n| navi21 | RX 6800, 6900 | 9 |\n"
+                                     "| navi10-newest | RX 5700 | 9 |\n\n"
                                      "| case | LDS |\n|---|---|\n| other | 5 |\n";
 
 TEST(WithoutNames, RemovesPathsAndNamesAndKeepsTheRest) {
@@ -88,6 +89,7 @@ TEST(HardwarePage, ListsWhatRanAndWhatIsOnlyCompiled) {
     EXPECT_LT(page.find("## CPU drivers"), page.find("cpu.json"));
     EXPECT_NE(page.find("| navi10 | RX 5700 |"), std::string::npos);
     EXPECT_NE(page.find("| navi21 | RX 6800, 6900 |"), std::string::npos);
+    EXPECT_EQ(page.find("navi10-newest"), std::string::npos) << "the same cards were listed twice";
     EXPECT_EQ(page.find("other"), page.find("other device")) << "a row of another table was taken";
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace rekindle::trainer {
 
@@ -108,9 +109,11 @@ void add_device(std::string& page, const Json& device, const std::string& file) 
     page += '\n';
 }
 
-/// The rows "| family | cards | …" of the first table of docs/isa.md.
+/// The rows "| family | cards | …" of the first table of docs/isa.md. Cards for which several versions
+/// of the compiler were used are listed once.
 std::string audited_families(std::string_view audited) {
     std::string rows;
+    std::set<std::string_view> listed;
     bool inside = false;
     for (const std::string_view line : split(audited, '\n')) {
         const std::vector<std::string_view> cells = split(line, '|');
@@ -119,11 +122,11 @@ std::string audited_families(std::string_view audited) {
                 break;
             continue;
         }
-        const std::string_view family = trim(cells[1]);
+        const std::string_view family = trim(cells[1]), cards = trim(cells[2]);
         if (family == "family")
             inside = true;
-        else if (inside && !family.starts_with("-"))
-            rows += fmt::format("| {} | {} |\n", family, trim(cells[2]));
+        else if (inside && !family.starts_with("-") && listed.insert(cards).second)
+            rows += fmt::format("| {} | {} |\n", family, cards);
     }
     if (rows.empty())
         throw Error("there is no table of families").at("isa.md").hint("./scripts/isa-audit generates it.");
