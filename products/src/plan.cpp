@@ -1,4 +1,6 @@
 #include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/attention.h>
+#include <rekindle/kernels/families/attention_wide.h>
 #include <rekindle/products/cost.h>
 #include <rekindle/products/limits.h>
 #include <rekindle/products/plan.h>
@@ -6,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <stdexcept>
 
 namespace rekindle::products {
 
@@ -244,38 +247,70 @@ std::int64_t result_quads(const AttentionShape& shape) {
 
 } // namespace
 
-std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape) {
-    if (shape.rows <= row_groups)
-        return {1};
-    const std::int64_t most = 8 / result_quads(shape); // as many as registers hold
-    if (shape.rows <= 4 * row_groups || most <= 4)
-        return {4};
-    return {most, 4};
+std::string name(const AttentionTile& tile) {
+    return "rows " + std::to_string(tile.rows_of_thread) + (tile.wide ? ", wide" : "");
 }
 
-double estimate(const DeviceParameters& device, const AttentionShape& shape, std::int64_t rows_of_thread) {
-    constexpr std::uint32_t threads = 128;
-    const std::int64_t own = rows_of_thread * row_groups, quads = result_quads(shape);
+const kernels::Kernel& attention_kernel(AttentionPass pass, bool wide) {
+    // Both families are compiled from one source, which declares their parameters and constants.
+    static_assert(sizeof(kernels::AttentionParameters) == sizeof(kernels::AttentionWideParameters) &&
+                  sizeof(kernels::AttentionConstants) == sizeof(kernels::AttentionWideConstants));
+    switch (pass) {
+    case AttentionPass::forward:
+        return wide ? kernels::attention_wide_forward.kernel : kernels::attention_forward.kernel;
+    case AttentionPass::of_queries:
+        return wide ? kernels::attention_wide_queries_backward.kernel
+                    : kernels::attention_queries_backward.kernel;
+    case AttentionPass::of_keys:
+        break;
+    }
+    if (wide)
+        throw std::out_of_range("the gradients of keys and values are not computed in wide tiles");
+    return kernels::attention_keys_backward.kernel;
+}
+
+std::vector<AttentionTile> possible_attention_tiles(const AttentionShape& shape) {
+    if (shape.rows <= row_groups)
+        return {{1}};
+    const std::int64_t most = 8 / result_quads(shape); // as many as registers hold
+    std::vector<AttentionTile> tiles;
+    if (shape.rows > 4 * row_groups && most > 4)
+        tiles.push_back({most});
+    tiles.push_back({4});
+    if (shape.pass != AttentionPass::of_keys && shape.in_quads && !shape.has_bias) {
+        const std::vector<AttentionTile> others = tiles;
+        for (const AttentionTile& tile : others)
+            tiles.push_back({tile.rows_of_thread, true});
+    }
+    return tiles;
+}
+
+double estimate(const DeviceParameters& device, const AttentionShape& shape, const AttentionTile& tile) {
+    const std::int64_t own = tile.rows_of_thread * row_groups, quads = result_quads(shape);
     const auto width = static_cast<double>(quads * quad_columns), rows = static_cast<double>(own);
+    const auto rows_of_thread = static_cast<double>(tile.rows_of_thread);
+    // With more rows, a thread multiplies what it loads from shared memory more often, and in a wide tile
+    // still more.
+    const double wide_rate = device.maximum_subgroup > 32 ? 1.3 : 0.5;
+    const double rate = rows_of_thread / (rows_of_thread + 2) * (tile.wide ? wide_rate : 1);
     const GroupWork work{
         .slices = static_cast<double>(ceil_div(std::max<std::int64_t>(shape.others, 1), tile_columns)),
         .multiply_adds = 2 * rows * tile_columns * width,
         .loaded_bytes = 2 * tile_columns * width * 4,
         .edge_bytes = 2 * rows * width * 4,
         .latency = 1,
-        .threads = threads,
-        .registers = static_cast<std::uint32_t>(64 + 12 * rows_of_thread * quads),
+        .threads = tile.wide ? 64u : 128u,
+        .registers = static_cast<std::uint32_t>(64 + (tile.wide ? 24 : 12) * tile.rows_of_thread * quads),
         .shared_bytes = static_cast<std::uint32_t>(16 * (own + tile_columns) * (slice / 4 + 1)),
-        // With more rows, a thread multiplies what it loads from shared memory more often.
-        .rate = static_cast<double>(rows_of_thread) / static_cast<double>(rows_of_thread + 2)};
+        .rate = rate};
     const double groups = static_cast<double>(ceil_div(shape.rows, own)) * static_cast<double>(shape.heads);
     return launch_time(device, work, groups, 0);
 }
 
-std::int64_t attention_rows(const DeviceParameters& device, const AttentionShape& shape) {
-    const std::vector<std::int64_t> possible = possible_attention_rows(shape);
-    return *std::ranges::min_element(possible, {},
-                                     [&](std::int64_t rows) { return estimate(device, shape, rows); });
+AttentionTile attention_tile(const DeviceParameters& device, const AttentionShape& shape) {
+    const std::vector<AttentionTile> possible = possible_attention_tiles(shape);
+    return *std::ranges::min_element(
+        possible, {}, [&](const AttentionTile& tile) { return estimate(device, shape, tile); });
 }
 
 } // namespace rekindle::products

@@ -59,6 +59,25 @@ TEST_F(Attention, MatchesWithAMaskOfQueriesAndKeys) {
     EXPECT_GT(without.gradients, 1);
 }
 
+TEST_F(Attention, MatchesInWideTiles) {
+    const std::vector<AttentionCase> cases{
+        {.queries = 77, .keys = 150, .width = 64, .value_width = 40, .padding = 4, .wide_rows = 8},
+        {.heads = 2,
+         .queries = 131,
+         .keys = 90,
+         .width = 48,
+         .value_width = 64,
+         .causal = true,
+         .wide_rows = 4},
+        {.queries = 45, .keys = 70, .width = 100, .value_width = 128, .wide_rows = 4}};
+    for (const AttentionCase& attention : cases) {
+        const AttentionErrors errors =
+            attention_errors(attention, AttentionOperands(attention), run(attention));
+        EXPECT_LE(errors.values, 1) << text(attention);
+        EXPECT_LE(errors.gradients, 1) << text(attention);
+    }
+}
+
 TEST_F(Attention, MatchesOnMatrixUnits) {
     for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
         if (!unit_attention(*device, type, 64)) {

@@ -302,12 +302,34 @@ TEST(VectorPlans, CoverKAndSplitItOnlyForFewRows) {
 TEST(Attention, KeepsMoreRowsWhereThereAreEnoughWorkgroups) {
     for (const InventedDevice& device : invented_devices()) {
         const DeviceParameters& p = device.parameters;
-        EXPECT_EQ(attention_rows(p, {1024, 512, 512, 64}), 8) << device.name;
-        EXPECT_EQ(attention_rows(p, {1024, 512, 512, 128}), 4) << device.name;
-        EXPECT_EQ(attention_rows(p, {1024, 20, 512, 64}), 4) << device.name;
-        EXPECT_EQ(attention_rows(p, {1024, 8, 512, 64}), 1) << device.name;
-        EXPECT_EQ(attention_rows(p, {1, 512, 512, 64}), 4) << device.name;
+        const auto chosen = [&](std::int64_t heads, std::int64_t rows, std::int64_t width) {
+            return attention_tile(p, {.heads = heads, .rows = rows, .others = 512, .width = width});
+        };
+        EXPECT_EQ(chosen(1024, 512, 64), (AttentionTile{8})) << device.name;
+        EXPECT_EQ(chosen(1024, 512, 128), (AttentionTile{4})) << device.name;
+        EXPECT_EQ(chosen(1024, 20, 64), (AttentionTile{4})) << device.name;
+        EXPECT_EQ(chosen(1024, 8, 64), (AttentionTile{1})) << device.name;
+        EXPECT_EQ(chosen(1, 512, 64), (AttentionTile{4})) << device.name;
     }
+}
+
+TEST(Attention, IsWideOnGpusWithSubgroupsOf32And64) {
+    for (const std::uint32_t largest : {32u, 64u}) {
+        DeviceParameters device = invented(84, 32, false);
+        device.maximum_subgroup = largest;
+        const bool wide = largest == 64;
+        AttentionShape shape{.heads = 1024, .rows = 512, .others = 512, .width = 64, .in_quads = true};
+        EXPECT_EQ(name(attention_tile(device, shape)), wide ? "rows 8, wide" : "rows 8");
+        shape.pass = AttentionPass::of_queries;
+        shape.width = 128;
+        EXPECT_EQ(name(attention_tile(device, shape)), wide ? "rows 4, wide" : "rows 4");
+        shape.has_bias = true;
+        EXPECT_EQ(name(attention_tile(device, shape)), "rows 4");
+        shape = {.pass = AttentionPass::of_keys, .heads = 1024, .rows = 512, .others = 512, .width = 64};
+        shape.in_quads = true;
+        EXPECT_EQ(name(attention_tile(device, shape)), "rows 8");
+    }
+    EXPECT_THROW(attention_kernel(AttentionPass::of_keys, true), std::out_of_range);
 }
 
 TEST(Convolutions, UseMatrixUnitsOnlyWhereTheyRepayTheCopy) {

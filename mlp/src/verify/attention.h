@@ -23,6 +23,9 @@ struct AttentionCase {
     bool causal = false; ///< query i sees the keys up to i
     bool has_bias = false;
     std::uint32_t padding = 0; ///< unused numbers after each row of an operand
+    /// Rows of a thread of the wide tiles that compute the passes that have such tiles; 0: the planner
+    /// chooses.
+    std::int64_t wide_rows = 0;
 
     float scale() const;
     double multiplications() const; ///< multiply-adds of one product of all queries with all keys
@@ -75,9 +78,8 @@ class DeviceAttention {
         int products;
         std::vector<const DeviceNumbers*> reads, writes;
     };
-    using Kernel = kernels::TypedKernel<kernels::AttentionParameters>;
-    void multiply(const Kernel& kernel, const products::UnitPass* units, const Pass& pass);
-    void launch_in_tiles(const Kernel& kernel, const Pass& pass, std::uint32_t rows_of_thread,
+    void multiply(products::AttentionPass kind, const products::UnitPass* units, const Pass& pass);
+    void launch_in_tiles(const kernels::Kernel& kernel, const Pass& pass, std::uint32_t rows_of_thread,
                          runtime::Groups groups);
     void launch_on_units(const products::UnitPass& units, const Pass& pass);
     runtime::Transient block() const;

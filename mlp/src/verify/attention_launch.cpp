@@ -68,20 +68,21 @@ DeviceAttention::DeviceAttention(runtime::Device& device, runtime::Stream& strea
 }
 
 void DeviceAttention::forward() {
-    multiply(kernels::attention_forward, units_ ? &units_->forward : nullptr,
+    multiply(products::AttentionPass::forward, units_ ? &units_->forward : nullptr,
              {case_.queries, case_.keys, 2, {}, {&output_, &log_sums_}});
 }
 
 void DeviceAttention::backward() {
     constexpr std::uint32_t rows_of_group = 16;
     const std::uint32_t rows = case_.batch * case_.heads * case_.queries;
-    launch_in_tiles(kernels::attention_output_dots, {rows, 0, 0, {&grad_output_, &output_}, {&output_dots_}},
-                    8, {kernels::ceil_div(rows, rows_of_group)});
+    launch_in_tiles(kernels::attention_output_dots.kernel,
+                    {rows, 0, 0, {&grad_output_, &output_}, {&output_dots_}}, 8,
+                    {kernels::ceil_div(rows, rows_of_group)});
     Pass of_queries{case_.queries, case_.keys, 3, {&grad_output_, &log_sums_, &output_dots_}, {&grad_query_}};
     if (case_.has_bias && !units_)
         of_queries.writes.push_back(&grad_bias_);
-    multiply(kernels::attention_queries_backward, units_ ? &units_->of_queries : nullptr, of_queries);
-    multiply(kernels::attention_keys_backward, units_ ? &units_->of_keys : nullptr,
+    multiply(products::AttentionPass::of_queries, units_ ? &units_->of_queries : nullptr, of_queries);
+    multiply(products::AttentionPass::of_keys, units_ ? &units_->of_keys : nullptr,
              {case_.keys,
               case_.queries,
               4,
@@ -95,20 +96,31 @@ AttentionResults DeviceAttention::results() {
             host(grad_key_), host(grad_value_), host(grad_bias_)};
 }
 
-void DeviceAttention::multiply(const Kernel& kernel, const products::UnitPass* units, const Pass& pass) {
+void DeviceAttention::multiply(products::AttentionPass kind, const products::UnitPass* units,
+                               const Pass& pass) {
     if (units != nullptr) {
         launch_on_units(*units, pass);
         return;
     }
-    const auto rows_of_thread = static_cast<std::uint32_t>(
-        products::attention_rows(planner_.device(), {std::int64_t{case_.batch} * case_.heads, pass.rows,
-                                                     pass.others, std::max(case_.width, case_.value_width)}));
-    launch_in_tiles(kernel, pass, rows_of_thread,
+    const products::AttentionShape shape{.pass = kind,
+                                         .heads = std::int64_t{case_.batch} * case_.heads,
+                                         .rows = pass.rows,
+                                         .others = pass.others,
+                                         .width = std::max(case_.width, case_.value_width),
+                                         .in_quads = is_in_groups(4),
+                                         .has_bias = case_.has_bias};
+    const std::vector<products::AttentionTile> possible = products::possible_attention_tiles(shape);
+    const products::AttentionTile wide{case_.wide_rows, true};
+    const products::AttentionTile tile = std::ranges::find(possible, wide) != possible.end()
+                                             ? wide
+                                             : products::attention_tile(planner_.device(), shape);
+    const auto rows_of_thread = static_cast<std::uint32_t>(tile.rows_of_thread);
+    launch_in_tiles(products::attention_kernel(kind, tile.wide), pass, rows_of_thread,
                     {kernels::ceil_div(pass.rows, rows_of_thread * row_groups), case_.heads, case_.batch});
 }
 
-void DeviceAttention::launch_in_tiles(const Kernel& kernel, const Pass& pass, std::uint32_t rows_of_thread,
-                                      runtime::Groups groups) {
+void DeviceAttention::launch_in_tiles(const kernels::Kernel& kernel, const Pass& pass,
+                                      std::uint32_t rows_of_thread, runtime::Groups groups) {
     const runtime::Transient words = block();
     const kernels::AttentionParameters parameters{.block = words.pointer.address,
                                                   .queries = case_.queries,
@@ -129,7 +141,7 @@ void DeviceAttention::launch_in_tiles(const Kernel& kernel, const Pass& pass, st
         .result_quads = result_quads(),
         .tile_quads = (rows_of_thread * row_groups + tile_columns) * slice_row,
         .wants_grad_bias = std::ranges::find(pass.writes, &grad_bias_) != pass.writes.end()};
-    stream_.launch(kernel, groups, parameters, accesses(pass), constants,
+    stream_.launch(kernel, groups, std::as_bytes(std::span(&parameters, 1)), accesses(pass), constants.list(),
                    pass.products * case_.multiplications() / 5e10);
 }
 

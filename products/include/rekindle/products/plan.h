@@ -1,6 +1,7 @@
 #pragma once
 /// Which kernel computes a product, a convolution or attention, in which tiles, and how k is split.
 
+#include <rekindle/kernels/kernel.h>
 #include <rekindle/products/device_parameters.h>
 #include <rekindle/products/tiles.h>
 
@@ -90,19 +91,37 @@ bool winograd_is_faster(const DeviceParameters& device, double multiply_adds, do
 /// Whether matrix units are faster even if `moved_bytes` must be copied first. False if there are none.
 bool units_are_faster(const DeviceParameters& device, const ConvolutionShape& shape, double moved_bytes);
 
+/// The passes of attention: the output, the gradient of queries, and the gradients of keys and values.
+enum class AttentionPass { forward, of_queries, of_keys };
+
 /// One pass of attention: each of `heads` heads (of the whole batch) has `rows` rows that workgroups own, and
 /// `others` rows that they loop over.
 struct AttentionShape {
+    AttentionPass pass{};
     std::int64_t heads = 1, rows = 0, others = 0, width = 0; ///< width: of the widest operand
+    bool in_quads = false; ///< the operands can be loaded in aligned groups of four numbers
+    bool has_bias = false;
 
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
-/// How many rows a thread may have in the kernels of kernels/attention/attention.slang for these sizes: some
-/// of 1, 4 and 8; at least one.
-std::vector<std::int64_t> possible_attention_rows(const AttentionShape& shape);
-/// Returns the number of rows per thread with the lowest estimated time, of those that the kernels support.
-std::int64_t attention_rows(const DeviceParameters& device, const AttentionShape& shape);
-/// Estimated seconds of a pass with this many rows per thread.
-double estimate(const DeviceParameters& device, const AttentionShape& shape, std::int64_t rows_of_thread);
+/// A tile of the kernels of kernels/attention/tiles.slang.
+struct AttentionTile {
+    std::int64_t rows_of_thread = 1; ///< 1, 4 or 8
+    bool wide = false;
+
+    friend bool operator==(const AttentionTile&, const AttentionTile&) = default;
+};
+/// "rows 8", or "rows 8, wide"; part of the names of stored choices.
+std::string name(const AttentionTile& tile);
+/// The kernel that computes a pass in such tiles. Its parameters are AttentionParameters, and its constants
+/// AttentionConstants. Throws std::out_of_range if the pass has no wide tiles.
+const kernels::Kernel& attention_kernel(AttentionPass pass, bool wide);
+/// The tiles in which the kernels can compute this pass; at least one.
+std::vector<AttentionTile> possible_attention_tiles(const AttentionShape& shape);
+/// The tile with the lowest estimated time. Wide tiles are chosen only where subgroups may have 64 lanes, as
+/// on AMD's GPUs, for which docs/isa.md shows that they can be faster; elsewhere, their speed is not known.
+AttentionTile attention_tile(const DeviceParameters& device, const AttentionShape& shape);
+/// Estimated seconds of a pass.
+double estimate(const DeviceParameters& device, const AttentionShape& shape, const AttentionTile& tile);
 
 } // namespace rekindle::products

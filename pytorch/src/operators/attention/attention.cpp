@@ -149,7 +149,7 @@ class Attention {
         block_[of_output] = raw_address(output);
         block_[of_log_sums] = raw_address(log_sums);
         run_pass({"forward",
-                  kernels::attention_forward,
+                  products::AttentionPass::forward,
                   units_ ? &units_->forward : nullptr,
                   {query_.size(2), key_.size(2), 1, 1, 2},
                   {query_, key_, value_},
@@ -180,7 +180,7 @@ class Attention {
             grad_bias = at::empty(bias_.sizes(), bias_.options());
             block_[of_grad_bias] = raw_address(grad_bias);
         }
-        run(kernels::attention_output_dots, linear_groups(parameters_.rows, 16),
+        run(kernels::attention_output_dots.kernel, linear_groups(parameters_.rows, 16),
             {reads(gradient), reads(outputs), writes(dots)});
         std::vector<Access> of_queries{reads(gradient), reads(log_sums), reads(dots), writes(grad_query)};
         if (wants_grad_bias_)
@@ -191,14 +191,14 @@ class Attention {
         // The kernels on matrix units do not compute the bias's gradient.
         const bool on_units = units_ && !wants_grad_bias_;
         run_pass({"gradient of queries",
-                  kernels::attention_queries_backward,
+                  products::AttentionPass::of_queries,
                   on_units ? &units_->of_queries : nullptr,
                   {query_.size(2), key_.size(2), 2, 1, 0},
                   operands,
                   of_queries,
                   {grad_query}});
         run_pass({"gradients of keys and values",
-                  kernels::attention_keys_backward,
+                  products::AttentionPass::of_keys,
                   on_units ? &units_->of_keys : nullptr,
                   {key_.size(2), query_.size(2), 2, 2, 0},
                   operands,
@@ -238,11 +238,10 @@ class Attention {
     struct Walk {
         std::int64_t rows, length, products, weighted_sums, numbers;
     };
-    using TiledKernel = kernels::TypedKernel<kernels::AttentionParameters>;
-    /// A pass, and the two kernels that can compute it.
+    /// A pass, and the kernel on matrix units that can compute it.
     struct Pass {
         const char* name;
-        const TiledKernel& tiled;
+        products::AttentionPass kind;
         const products::UnitPass* on_units; ///< null: not on matrix units
         Walk walk;
         std::vector<Tensor> operands;
@@ -250,8 +249,14 @@ class Attention {
         std::vector<Tensor> results;
     };
 
-    products::AttentionShape shape_of(const Walk& walk) const {
-        return {query_.size(0) * query_.size(1), walk.rows, walk.length, width()};
+    products::AttentionShape shape_of(const Pass& pass) const {
+        return {.pass = pass.kind,
+                .heads = query_.size(0) * query_.size(1),
+                .rows = pass.walk.rows,
+                .others = pass.walk.length,
+                .width = width(),
+                .in_quads = in_quads_,
+                .has_bias = bias_.defined()};
     }
     void run_pass(const Pass& pass) {
         const bool on_units = pass.on_units != nullptr && fits(*pass.on_units, pass.walk, pass.operands);
@@ -259,26 +264,29 @@ class Attention {
             run_tuned(pass, on_units);
             return;
         }
-        run_with(pass, on_units ? 0 : products::attention_rows(plans().device(), shape_of(pass.walk)));
-    }
-    /// rows_of_thread: rows per thread, or 0 for the kernel on matrix units.
-    void run_with(const Pass& pass, std::int64_t rows_of_thread) {
-        if (rows_of_thread == 0)
-            run_on_units(*pass.on_units, pass.walk, pass.operands, pass.accesses);
+        if (on_units)
+            run_with(pass, std::nullopt);
         else
-            run_in_steps(pass.tiled, pass.walk, rows_of_thread, pass.accesses);
+            run_with(pass, products::attention_tile(plans().device(), shape_of(pass)));
+    }
+    /// tile: nullopt for the kernel on matrix units.
+    void run_with(const Pass& pass, const std::optional<products::AttentionTile>& tile) {
+        if (tile)
+            run_in_steps(pass, *tile);
+        else
+            run_on_units(*pass.on_units, pass.walk, pass.operands, pass.accesses);
     }
     /// Runs the kernel that measures fastest.
     void run_tuned(const Pass& pass, bool on_units) {
-        const products::AttentionShape shape = shape_of(pass.walk);
-        const std::int64_t usual = products::attention_rows(plans().device(), shape);
-        std::vector<std::int64_t> ways;
+        const products::AttentionShape shape = shape_of(pass);
+        const products::AttentionTile usual = products::attention_tile(plans().device(), shape);
+        std::vector<std::optional<products::AttentionTile>> ways;
         if (on_units)
-            ways.push_back(0);
+            ways.push_back(std::nullopt);
         ways.push_back(usual);
-        for (const std::int64_t rows : products::possible_attention_rows(shape))
-            if (rows != usual)
-                ways.push_back(rows);
+        for (const products::AttentionTile& tile : products::possible_attention_tiles(shape))
+            if (tile != usual)
+                ways.push_back(tile);
         TunedWork work{.key = std::string(products::name(element_type(query_.scalar_type()))) +
                               " attention, " + pass.name + (causal_ ? ", causal" : "") +
                               (bias_.defined() ? ", biased" : "") +
@@ -290,14 +298,15 @@ class Attention {
                        .results = pass.results,
                        // On matrix units, attention weights are rounded to the operands' dtype.
                        .tolerance = 8 * sum_tolerance(query_.scalar_type(), shape.others)};
-        for (const std::int64_t rows : ways)
-            work.names.push_back(rows == 0 ? "units" : "rows " + std::to_string(rows));
+        for (const auto& tile : ways)
+            work.names.push_back(tile ? products::name(*tile) : "units");
         run_with(pass, ways[tuned(work)]);
     }
 
     /// Queues one launch, or several if the kernel's loops would exceed most_iterations.
-    void run_in_steps(const TiledKernel& kernel, const Walk& walk, std::int64_t rows,
-                      std::vector<Access> accesses) {
+    void run_in_steps(const Pass& pass, const products::AttentionTile& tile) {
+        const Walk& walk = pass.walk;
+        std::vector<Access> accesses = pass.accesses;
         const std::int64_t quads = result_quads(), width = quads * quad_columns;
         // The test that ends a loop counts as an iteration, too.
         const std::int64_t of_product = width / slice * (2 + slice / 4) + 1;
@@ -316,7 +325,8 @@ class Attention {
         for (std::int64_t first = 0; first < walk.length; first += step) {
             parameters_.first = static_cast<std::uint32_t>(first);
             parameters_.end = static_cast<std::uint32_t>(std::min(first + step, walk.length));
-            run(kernel, tiles(walk.rows, rows * row_groups), accesses, rows);
+            run(products::attention_kernel(pass.kind, tile.wide),
+                tiles(walk.rows, tile.rows_of_thread * row_groups), accesses, tile.rows_of_thread);
         }
         in_steps_ = false;
     }
@@ -367,8 +377,8 @@ class Attention {
             if (tensor.defined())
                 accesses.push_back(reads(tensor));
     }
-    void run(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, Groups groups,
-             std::vector<Access> accesses, std::int64_t rows_of_thread = 8) {
+    void run(const kernels::Kernel& kernel, Groups groups, std::vector<Access> accesses,
+             std::int64_t rows_of_thread = 8) {
         add_reads(accesses);
         const kernels::AttentionConstants constants{
             .dtype = dtype_code(query_.scalar_type()),
@@ -383,7 +393,8 @@ class Attention {
             .in_steps = in_steps_};
         const UploadedBlock block(query_.device().index(), std::span<const std::uint64_t>(block_));
         parameters_.block = block.address();
-        launch(query_.device(), kernel, groups, parameters_, accesses, constants);
+        launch(query_.device().index(), kernel, groups, std::as_bytes(std::span(&parameters_, 1)), accesses,
+               constants.list());
     }
 
     Tensor query_, key_, value_, bias_;
