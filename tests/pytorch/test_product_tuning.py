@@ -92,7 +92,8 @@ class ProductTuning(unittest.TestCase):
 
     def test_convolutions_and_attention_are_right_and_choices_are_remembered(self):
         with tempfile.TemporaryDirectory() as folder:
-            measured, _, errors = self.run_script(folder, OTHERS, REKINDLE_AUTOTUNE="1")
+            measured, messages, errors = self.run_script(folder, OTHERS, REKINDLE_AUTOTUNE="1")
+            self.assertIn("rows 4, wide ", messages)
             self.assertEqual(9, len(measured), measured)  # three passes of each
             self.assertLess(errors["convolution"], 2e-6)
             self.assertLess(errors["attention"], 5e-6)
