@@ -252,7 +252,7 @@ std::string name(const AttentionTile& tile) {
 }
 
 const kernels::Kernel& attention_kernel(AttentionPass pass, bool wide) {
-    // Both families are compiled from one source, which declares their parameters and constants.
+    // Both families are compiled from attention.slang, so their parameters and constants are the same.
     static_assert(sizeof(kernels::AttentionParameters) == sizeof(kernels::AttentionWideParameters) &&
                   sizeof(kernels::AttentionConstants) == sizeof(kernels::AttentionWideConstants));
     switch (pass) {
@@ -289,10 +289,9 @@ double estimate(const DeviceParameters& device, const AttentionShape& shape, con
     const std::int64_t own = tile.rows_of_thread * row_groups, quads = result_quads(shape);
     const auto width = static_cast<double>(quads * quad_columns), rows = static_cast<double>(own);
     const auto rows_of_thread = static_cast<double>(tile.rows_of_thread);
-    // With more rows, a thread multiplies what it loads from shared memory more often, and in a wide tile
-    // still more.
-    const double wide_rate = device.maximum_subgroup > 32 ? 1.3 : 0.5;
-    const double rate = rows_of_thread / (rows_of_thread + 2) * (tile.wide ? wide_rate : 1);
+    // With more rows, a thread uses each number that it loads from shared memory more often, and with more
+    // columns, too. 1.3 is the ratio of the shares in docs/isa.md for an RX 7900.
+    const double rate = rows_of_thread / (rows_of_thread + 2) * (tile.wide ? 1.3 : 1);
     const GroupWork work{
         .slices = static_cast<double>(ceil_div(std::max<std::int64_t>(shape.others, 1), tile_columns)),
         .multiply_adds = 2 * rows * tile_columns * width,
@@ -308,7 +307,9 @@ double estimate(const DeviceParameters& device, const AttentionShape& shape, con
 }
 
 AttentionTile attention_tile(const DeviceParameters& device, const AttentionShape& shape) {
-    const std::vector<AttentionTile> possible = possible_attention_tiles(shape);
+    std::vector<AttentionTile> possible = possible_attention_tiles(shape);
+    if (device.maximum_subgroup <= 32)
+        std::erase_if(possible, [](const AttentionTile& tile) { return tile.wide; });
     return *std::ranges::min_element(
         possible, {}, [&](const AttentionTile& tile) { return estimate(device, shape, tile); });
 }
