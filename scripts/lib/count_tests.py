@@ -36,7 +36,7 @@ def main(junit_file, json_folder):
             if not entry_passed:
                 print(f"failed: {entry.get('name')}")
             continue
-        failed_here = 0
+        failures = []
         printed = printed_reasons(entry)
         for case in cases_of(json.loads(results_file.read_text())):
             if case["result"] == "SKIPPED":
@@ -47,12 +47,12 @@ def main(junit_file, json_folder):
             elif case["result"] == "COMPLETED" and not case.get("failures"):
                 passed += 1
             else:
-                failed_here += 1
-                print(f"failed: {entry.get('name')}: {case['classname']}.{case['name']}")
-        if not failed_here and not entry_passed:
-            print(f"failed: {entry.get('name')}: after its last case")
-        # A program can fail after its last case, while it exits.
-        failed += max(failed_here, int(not entry_passed))
+                failures.append(f"{case['classname']}.{case['name']}")
+        if not failures and not entry_passed:
+            failures.append("while it exited, after its last case")
+        for failure in failures:
+            print(f"failed: {entry.get('name')}: {failure}")
+        failed += len(failures)
     print(passed, failed, skipped)
 
 
