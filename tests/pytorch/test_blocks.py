@@ -40,7 +40,7 @@ ELSEWHERE = {
     "likelihood": "its loop and its parts are those of `reduction` (reduction/schedule.slang, schedule_reduction)",
     "random": "it needs more than 2^30 elements that are not contiguous, several gigabytes",
     "convolution_units": "its loop has a step for each 64 of k, its parts are limited by most_iterations; needs matrix units",
-    "attention_wide": "its source and its loops are those of `attention`; test_product_tuning.py runs it on many keys",
+    "attention_wide": "it is compiled from the source of `attention`; test_product_tuning.py runs it with many keys",
     "attention_units": "a step for at least 16 rows; above 960,000 of them `attention` does the work; needs matrix units",
     "product_units": "its loop has a step for each 32 of k, its parts are those of `product`; needs matrix units",
     "population": "not used by this device; tests/mlp_gpu/population_gpu_length_test.cpp",

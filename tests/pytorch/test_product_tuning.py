@@ -60,7 +60,7 @@ def run(device, kind, *operands):
         result = functional.scaled_dot_product_attention(*leaves)
     result.backward(torch.ones_like(result) * 0.5)
     return [result.detach(), *(leaf.grad for leaf in leaves)]
-# The last one has more keys than one launch sums.
+# In the last case, attention takes several launches, because a launch handles fewer than 91,000 keys.
 for kind, shapes in (("convolution", ((2, 20, 17, 15), (40, 20, 3, 3))), ("attention", ((1, 2, 40, 24),) * 3),
                      ("attention over 91000 keys", ((1, 1, 12, 8), (1, 1, 91000, 8), (1, 1, 91000, 8)))):
     operands = [torch.randn(*shape) for shape in shapes]

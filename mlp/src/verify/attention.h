@@ -23,8 +23,8 @@ struct AttentionCase {
     bool causal = false; ///< query i sees the keys up to i
     bool has_bias = false;
     std::uint32_t padding = 0; ///< unused numbers after each row of an operand
-    /// Rows of a thread of the wide tiles that compute the passes that have such tiles; 0: the planner
-    /// chooses.
+    /// If this is 4 or 8, passes that have wide tiles with so many rows in each thread use them. The planner
+    /// chooses the tiles of other passes.
     std::int64_t wide_rows = 0;
 
     float scale() const;

@@ -226,7 +226,8 @@ TEST_F(ProcessDeathTest, CallsDuringProcessExitAreRefused) {
 }
 
 TEST_F(ProcessDeathTest, PipelinesOfADeviceThatIsNeverClosedAreSaved) {
-    // The child runs this test from its beginning, too; it finds the parent's folder in its environment.
+    // EXPECT_EXIT starts this test again in a child process, which inherits the parent's folder in its
+    // environment.
     const rekindle::test::TemporaryFolder folder;
     environment.set_by_default("REKINDLE_TEST_CACHE", folder.path().string());
     cache = std::getenv("REKINDLE_TEST_CACHE");

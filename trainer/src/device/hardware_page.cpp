@@ -109,8 +109,8 @@ void add_device(std::string& page, const Json& device, const std::string& file) 
     page += '\n';
 }
 
-/// The rows "| family | cards | …" of the first table of docs/isa.md. Cards for which several versions
-/// of the compiler were used are listed once.
+/// Copies the columns "family" and "cards" of the first table of docs/isa.md. The table may have several rows
+/// for the same cards, one for each version of the compiler; only the first of them is copied.
 std::string audited_families(std::string_view audited) {
     std::string rows;
     std::set<std::string_view> listed;

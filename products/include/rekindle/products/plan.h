@@ -91,7 +91,8 @@ bool winograd_is_faster(const DeviceParameters& device, double multiply_adds, do
 /// Whether matrix units are faster even if `moved_bytes` must be copied first. False if there are none.
 bool units_are_faster(const DeviceParameters& device, const ConvolutionShape& shape, double moved_bytes);
 
-/// The passes of attention: the output, the gradient of queries, and the gradients of keys and values.
+/// What a pass of attention computes: the output, the gradient of queries, or the gradients of keys and
+/// values.
 enum class AttentionPass { forward, of_queries, of_keys };
 
 /// One pass of attention: each of `heads` heads (of the whole batch) has `rows` rows that workgroups own, and
@@ -104,24 +105,26 @@ struct AttentionShape {
 
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
-/// A tile of the kernels of kernels/attention/tiles.slang.
+/// How the kernels of kernels/attention/ divide their work into tiles (tiles.slang).
 struct AttentionTile {
     std::int64_t rows_of_thread = 1; ///< 1, 4 or 8
     bool wide = false;
 
     friend bool operator==(const AttentionTile&, const AttentionTile&) = default;
 };
-/// "rows 8", or "rows 8, wide"; part of the names of stored choices.
+/// "rows 8" or "rows 8, wide". Tuned choices are stored under these names.
 std::string name(const AttentionTile& tile);
-/// The kernel that computes a pass in such tiles. Its parameters are AttentionParameters, and its constants
-/// AttentionConstants. Throws std::out_of_range if the pass has no wide tiles.
+/// The kernel that computes a pass in wide or other tiles. Its parameters are AttentionParameters, and its
+/// constants are AttentionConstants. Throws std::out_of_range for of_keys with wide tiles: there is no such
+/// kernel.
 const kernels::Kernel& attention_kernel(AttentionPass pass, bool wide);
-/// The tiles in which the kernels can compute this pass; at least one.
+/// All tiles in which the kernels can compute this pass. There is at least one.
 std::vector<AttentionTile> possible_attention_tiles(const AttentionShape& shape);
-/// The tile with the lowest estimated time. Wide tiles are chosen only where subgroups may have 64 lanes, as
-/// on AMD's GPUs, for which docs/isa.md shows that they can be faster; elsewhere, their speed is not known.
+/// The possible tile with the lowest estimated time. It is wide only on devices whose subgroups may have 64
+/// lanes, such as AMD's GPUs: docs/isa.md shows that wide tiles can be faster there, and nobody has measured
+/// them on others.
 AttentionTile attention_tile(const DeviceParameters& device, const AttentionShape& shape);
-/// Estimated seconds of a pass.
+/// Estimated seconds of a pass in such tiles.
 double estimate(const DeviceParameters& device, const AttentionShape& shape, const AttentionTile& tile);
 
 } // namespace rekindle::products

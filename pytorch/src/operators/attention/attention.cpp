@@ -238,7 +238,7 @@ class Attention {
     struct Walk {
         std::int64_t rows, length, products, weighted_sums, numbers;
     };
-    /// A pass, and the kernel on matrix units that can compute it.
+    /// A pass with its operands and results.
     struct Pass {
         const char* name;
         products::AttentionPass kind;
@@ -269,7 +269,7 @@ class Attention {
         else
             run_with(pass, products::attention_tile(plans().device(), shape_of(pass)));
     }
-    /// tile: nullopt for the kernel on matrix units.
+    /// Computes the pass in such tiles, or on matrix units if there is no tile.
     void run_with(const Pass& pass, const std::optional<products::AttentionTile>& tile) {
         if (tile)
             run_in_steps(pass, *tile);
