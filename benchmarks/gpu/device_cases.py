@@ -27,12 +27,14 @@ SIXTEEN_BITS = (torch.float16, torch.bfloat16)
 @dataclasses.dataclass(frozen=True)
 class Case:
     """work: how many operations it takes; memory: whether the peak of device memory is compared, too; computes_in: the dtype
-    whose rounding the results have, if it is not that of the result (autocast)."""
+    whose rounding the results have, if it is not that of the result (autocast); random: the results depend on random numbers that
+    differ between devices, so they are not compared."""
     name: str
     make: Callable[[str], Timed]
     work: float | None = None
     memory: bool = False
     computes_in: torch.dtype | None = None
+    random: bool = False
 
 
 def draw(device: str, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0) -> torch.Tensor:
@@ -83,10 +85,16 @@ def convolution(shape: tuple[int, int, int, int, int], part: str, dtype: torch.d
     return make
 
 
-def attention(shape: tuple[int, int, int, int], causal: bool, backward: bool, dtype: torch.dtype) -> Callable[[str], Timed]:
+def attention(shape: tuple[int, int, int, int], causal: bool, backward: bool, dtype: torch.dtype, dropout: float = 0.0,
+              key_heads: int | None = None) -> Callable[[str], Timed]:
+    """key_heads: heads of keys and values, each of which several heads of queries share; by default, each has its own."""
+    n, heads, length, width = shape
+
     def make(device: str) -> Timed:
-        q, k, v = (draw(device, *shape, dtype=dtype).requires_grad_(backward) for _ in range(3))
-        call = functools.partial(functional.scaled_dot_product_attention, q, k, v, is_causal=causal)
+        q, k, v = (draw(device, n, count, length, width, dtype=dtype).requires_grad_(backward)
+                   for count in (heads, key_heads or heads, key_heads or heads))
+        call = functools.partial(functional.scaled_dot_product_attention, q, k, v, is_causal=causal, dropout_p=dropout,
+                                 enable_gqa=key_heads is not None)
         if not backward:
             return call
         out = call()
@@ -167,31 +175,34 @@ def encoder(device: str, autocast: torch.dtype | None = None) -> Timed:
 class CausalBlock(nn.Module):
     """A block of GPT-2 (Radford et al. 2019) with attention through scaled_dot_product_attention."""
 
-    def __init__(self, width: int, heads: int):
+    def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
-        self.heads = heads
+        self.heads, self.dropout = heads, dropout
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
         self.project, self.join = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.drop = nn.Dropout(dropout) if dropout else nn.Identity()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         n, t, width = x.shape
         q, k, v = (one.view(n, t, self.heads, -1).transpose(1, 2) for one in self.project(self.first(x)).chunk(3, -1))
-        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.join(mixed.transpose(1, 2).reshape(n, t, width))
-        return x + self.narrow(functional.gelu(self.wide(self.second(x))))
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=self.dropout)
+        x = x + self.drop(self.join(mixed.transpose(1, 2).reshape(n, t, width)))
+        return x + self.drop(self.narrow(functional.gelu(self.wide(self.second(x)))))
 
 
-def language_model(device: str, autocast: torch.dtype | None = None) -> Timed:
+def language_model(device: str, autocast: torch.dtype | None = None, dropout: float = 0.0) -> Timed:
+    """dropout: also of the embeddings, as in nanoGPT."""
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
             self.tokens, self.positions = nn.Embedding(65, 384), nn.Parameter(torch.randn(256, 384) * 0.02)
-            self.blocks = nn.Sequential(*(CausalBlock(384, 6) for _ in range(6)))
+            self.blocks = nn.Sequential(*(CausalBlock(384, 6, dropout) for _ in range(6)))
             self.norm, self.head = nn.LayerNorm(384), nn.Linear(384, 65, bias=False)
+            self.drop = nn.Dropout(dropout) if dropout else nn.Identity()
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.head(self.norm(self.blocks(self.tokens(x) + self.positions))).flatten(0, 1)
+            return self.head(self.norm(self.blocks(self.drop(self.tokens(x) + self.positions)))).flatten(0, 1)
     x = torch.randint(0, 65, (64, 256)).to(device)
     return training_step(Model().to(device), x, x.flatten(), torch.optim.AdamW, autocast, lr=1e-5)
 
@@ -311,6 +322,19 @@ def attention_cases() -> list[Case]:
     cases += [Case(f"attention 8x12x512x64 {'backward' if backward else 'forward'} float32",
                    attention(short, False, backward, torch.float32), 4 * 96 * 512 ** 2 * 64 * (2.5 if backward else 1))
               for backward in (False, True)]
+    for backward in (False, True):
+        part = "backward" if backward else "forward"
+        times = 2.5 if backward else 1
+        cases.append(Case(f"attention 2x16x4096x128 {part} float32", attention(long, False, backward, torch.float32),
+                          4 * 32 * 4096 ** 2 * 128 * times))
+        for dtype in (*SIXTEEN_BITS, torch.float32):
+            cases += [
+                Case(f"attention 8x12x512x64 dropout {part} {NAMES[dtype]}",
+                     attention(short, False, backward, dtype, dropout=0.1), 4 * 96 * 512 ** 2 * 64 * times, memory=True, random=True),
+                Case(f"attention 2x32x1024x128 with 8 heads of keys causal {part} {NAMES[dtype]}",
+                     attention((2, 32, 1024, 128), True, backward, dtype, key_heads=8), 2 * 64 * 1024 ** 2 * 128 * times, memory=True),
+                Case(f"attention 2x8x2048x256 {part} {NAMES[dtype]}",
+                     attention((2, 8, 2048, 256), False, backward, dtype), 4 * 16 * 2048 ** 2 * 256 * times, memory=True)]
     return cases
 
 
@@ -337,6 +361,9 @@ def step_cases() -> list[Case]:
         cases.append(Case(f"{name} float32", make, memory=True))
         cases += [Case(f"{name} autocast {NAMES[dtype]}", functools.partial(make, autocast=dtype), memory=True)
                   for dtype in SIXTEEN_BITS]
+    cases += [Case(f"nanoGPT dropout 0.1 {'float32' if dtype is None else f'autocast {NAMES[dtype]}'}",
+                   functools.partial(language_model, autocast=dtype, dropout=0.1), memory=True, random=True)
+              for dtype in (None, *SIXTEEN_BITS)]
     fused = {"foreach": True}, {"fused": True}
     cases += [Case(f"AdamW, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.AdamW, **how)) for how in fused]
     cases += [Case(f"SGD momentum, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.SGD, momentum=0.9, **how))

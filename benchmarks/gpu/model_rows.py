@@ -73,6 +73,9 @@ def text_model(kind: str, batch: int, length: int, device: str, autocast: torch.
     sizes = dict(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, vocab_size=4096)
     if kind == "llama":  # two query heads share a key head
         network = package.LlamaForCausalLM(package.LlamaConfig(**sizes, num_key_value_heads=4, intermediate_size=1376, use_cache=False))
+    elif kind == "qwen3":
+        network = package.Qwen3ForCausalLM(package.Qwen3Config(
+            **sizes, num_key_value_heads=4, head_dim=64, intermediate_size=1376, use_cache=False))
     elif kind == "bert":
         network = package.BertForMaskedLM(package.BertConfig(
             **sizes, intermediate_size=2048, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
@@ -108,7 +111,7 @@ def model_rows() -> list[Case]:
     if importlib.util.find_spec("transformers") is None:
         missing.add("transformers")
     else:
-        for kind in ("gpt2", "bert", "llama"):
+        for kind in ("gpt2", "bert", "llama", "qwen3"):
             rows += in_every_dtype(f"transformers {kind} 6x512 b8x512", functools.partial(text_model, kind, 8, 512))
     if missing:
         print(f"not installed, left out: {', '.join(sorted(missing))}", file=sys.stderr)

@@ -114,8 +114,8 @@ class Child:
 
 
 def difference(case: Case, children: list[Child]) -> str:
-    """Empty if both devices computed the same, otherwise by how much they differ."""
-    if len(children) < 2 or not all(os.path.exists(child.results) for child in children):
+    """Empty if both devices computed the same or results are random, otherwise by how much they differ."""
+    if case.random or len(children) < 2 or not all(os.path.exists(child.results) for child in children):
         return ""
     a, b = (torch.load(child.results) for child in children)
     dtype = case.computes_in or torch.load(children[0].results + ".dtype", weights_only=False)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <set>
 #include <stdexcept>
 
@@ -241,11 +242,17 @@ namespace {
 /// per quad of a thread; numbers of a row in a slice of a dot product.
 constexpr std::int64_t row_groups = 8, tile_columns = 64, quad_columns = 64, slice = 32;
 
-std::int64_t result_quads(const AttentionShape& shape) {
-    return ceil_div(std::max<std::int64_t>(shape.width, 1), quad_columns);
+/// How many results each row of a pass has.
+std::int64_t results(AttentionPass pass) {
+    return pass == AttentionPass::of_keys ? 2 : 1;
 }
 
 } // namespace
+
+std::int64_t attention_groups(std::int64_t width) {
+    const auto groups = static_cast<std::uint64_t>(ceil_div(std::max<std::int64_t>(width, 1), quad_columns));
+    return static_cast<std::int64_t>(std::bit_ceil(groups));
+}
 
 std::string name(const AttentionTile& tile) {
     return "rows " + std::to_string(tile.rows_of_thread) + (tile.wide ? ", wide" : "");
@@ -272,26 +279,29 @@ const kernels::Kernel& attention_kernel(AttentionPass pass, bool wide) {
 std::vector<AttentionTile> possible_attention_tiles(const AttentionShape& shape) {
     if (shape.rows <= row_groups)
         return {{1}};
-    const std::int64_t most = 8 / result_quads(shape); // as many as registers hold
+    // Results take most of a thread's registers.
+    const std::int64_t groups = attention_groups(shape.width) * results(shape.pass);
     std::vector<AttentionTile> tiles;
-    if (shape.rows > 4 * row_groups && most > 4)
-        tiles.push_back({most});
+    if (shape.rows > 4 * row_groups && groups <= 4)
+        tiles.push_back({8});
     tiles.push_back({4});
-    if (shape.pass != AttentionPass::of_keys && shape.in_quads && !shape.has_bias) {
-        const std::vector<AttentionTile> others = tiles;
-        for (const AttentionTile& tile : others)
-            tiles.push_back({tile.rows_of_thread, true});
+    if (shape.pass != AttentionPass::of_keys && groups <= 2 && shape.in_quads && !shape.has_bias) {
+        if (shape.rows > 4 * row_groups && groups == 1)
+            tiles.push_back({8, true});
+        tiles.push_back({4, true});
     }
     return tiles;
 }
 
 double estimate(const DeviceParameters& device, const AttentionShape& shape, const AttentionTile& tile) {
-    const std::int64_t own = tile.rows_of_thread * row_groups, quads = result_quads(shape);
+    const std::int64_t own = tile.rows_of_thread * row_groups, quads = attention_groups(shape.width);
     const auto width = static_cast<double>(quads * quad_columns), rows = static_cast<double>(own);
     const auto rows_of_thread = static_cast<double>(tile.rows_of_thread);
     // With more rows, a thread uses each number that it loads from shared memory more often, and with more
-    // columns, too. 1.3 is the ratio of the shares in docs/isa.md for an RX 7900.
-    const double rate = rows_of_thread / (rows_of_thread + 2) * (tile.wide ? 1.3 : 1);
+    // columns, too. The numbers follow from the shares in docs/isa.md for an RX 7900.
+    const double rate = rows_of_thread / (rows_of_thread + 4) * (tile.wide ? 1.3 : 1);
+    const std::int64_t quads_of_thread = tile.wide ? 2 : 1; // of a tile of scores, and of a group of a result
+    const std::int64_t numbers_of_row = quads_of_thread * (4 * quads * results(shape.pass) + 6);
     const GroupWork work{
         .slices = static_cast<double>(ceil_div(std::max<std::int64_t>(shape.others, 1), tile_columns)),
         .multiply_adds = 2 * rows * tile_columns * width,
@@ -299,7 +309,7 @@ double estimate(const DeviceParameters& device, const AttentionShape& shape, con
         .edge_bytes = 2 * rows * width * 4,
         .latency = 1,
         .threads = tile.wide ? 64u : 128u,
-        .registers = static_cast<std::uint32_t>(64 + (tile.wide ? 24 : 12) * tile.rows_of_thread * quads),
+        .registers = static_cast<std::uint32_t>(64 + tile.rows_of_thread * numbers_of_row),
         .shared_bytes = static_cast<std::uint32_t>(16 * (own + tile_columns) * (slice / 4 + 1)),
         .rate = rate};
     const double groups = static_cast<double>(ceil_div(shape.rows, own)) * static_cast<double>(shape.heads);

@@ -30,17 +30,21 @@ std::uint32_t eights_of_rows(std::uint32_t rows, std::uint32_t width) {
 }
 
 /// A pass in the layout of Feature::matrix_quads. Variant: one of the variants in kernels.json. blocks: how
-/// many matrices the rows of a subgroup span.
+/// many matrices the rows of a subgroup span. joined: matrices of sums that subgroups which share rows
+/// exchange at once.
 template <class Variant>
-UnitPass pass_in_quads(const Variant& variant, std::uint32_t blocks, const DeviceParameters& device) {
+UnitPass pass_in_quads(const Variant& variant, std::uint32_t blocks, std::uint32_t joined,
+                       const DeviceParameters& device) {
     const Unit unit(variant.unit);
-    const std::uint32_t rows = variant.subgroups * blocks * unit.size;
+    const std::uint32_t rows = variant.subgroups / variant.parts * blocks * unit.size;
+    const std::uint32_t matrices = variant.subgroups * (variant.parts > 1 ? joined : 1);
     return {.kernel = variant.kernel,
             .rows = rows,
             .step = variant.step,
             .constants = {.subgroup_size = subgroup_size(unit, device),
-                          .shared_eights = eights_of_rows(std::max(rows, 2 * variant.step), variant.width),
-                          .shared_sums = variant.subgroups * unit.size * unit.size,
+                          .shared_eights = std::max(eights_of_rows(rows, variant.width / variant.parts),
+                                                    eights_of_rows(2 * variant.step, variant.width)),
+                          .shared_sums = matrices * unit.size * unit.size,
                           .shared_others = variant.step}};
 }
 
@@ -128,11 +132,12 @@ std::vector<UnitAttention> unit_attention_variants(const DeviceParameters& devic
     std::vector<UnitAttention> found;
     if (bytes_of(type) != 2)
         return found;
-    for_each_set(device, variants_in_quads(type),
-                 [&](const auto& forward, const auto& keys, const auto& queries) {
-                     found.push_back({forward.width, pass_in_quads(forward, forward.row_blocks, device),
-                                      pass_in_quads(keys, 1, device), pass_in_quads(queries, 1, device)});
-                 });
+    for_each_set(
+        device, variants_in_quads(type), [&](const auto& forward, const auto& keys, const auto& queries) {
+            const std::uint32_t scores = forward.step / Unit(forward.unit).size;
+            found.push_back({forward.width, pass_in_quads(forward, forward.row_blocks, scores, device),
+                             pass_in_quads(keys, 1, 2, device), pass_in_quads(queries, 1, 2, device)});
+        });
     for (const bool in_columns : {true, false}) {
         if (in_columns && !device.usable.contains(Feature::matrix_columns))
             continue;

@@ -59,17 +59,21 @@ TEST_F(Attention, MatchesWithAMaskOfQueriesAndKeys) {
     EXPECT_GT(without.gradients, 1);
 }
 
-TEST_F(Attention, MatchesInWideTiles) {
+TEST_F(Attention, MatchesInEveryTile) {
+    using products::AttentionTile;
+    const AttentionTile eight{8}, wide{8, true}, wide_of_four{4, true};
     const std::vector<AttentionCase> cases{
-        {.queries = 77, .keys = 150, .width = 64, .value_width = 40, .padding = 4, .wide_rows = 8},
+        {.queries = 77, .keys = 150, .width = 64, .value_width = 40, .padding = 4, .tile = wide},
         {.heads = 2,
          .queries = 131,
          .keys = 90,
          .width = 48,
          .value_width = 64,
          .causal = true,
-         .wide_rows = 4},
-        {.queries = 45, .keys = 70, .width = 100, .value_width = 128, .wide_rows = 4}};
+         .tile = wide_of_four},
+        {.queries = 45, .keys = 70, .width = 100, .value_width = 128, .tile = wide_of_four},
+        {.queries = 77, .keys = 70, .width = 128, .value_width = 72, .causal = true, .tile = eight},
+        {.queries = 70, .keys = 130, .width = 256, .value_width = 200, .tile = eight}};
     for (const AttentionCase& attention : cases) {
         const AttentionErrors errors =
             attention_errors(attention, AttentionOperands(attention), run(attention));

@@ -306,11 +306,24 @@ TEST(Attention, KeepsMoreRowsWhereThereAreEnoughWorkgroups) {
             return attention_tile(p, {.heads = heads, .rows = rows, .others = 512, .width = width});
         };
         EXPECT_EQ(chosen(1024, 512, 64), (AttentionTile{8})) << device.name;
-        EXPECT_EQ(chosen(1024, 512, 128), (AttentionTile{4})) << device.name;
+        EXPECT_EQ(chosen(1024, 512, 128), (AttentionTile{8})) << device.name;
+        EXPECT_EQ(chosen(1024, 512, 256), (AttentionTile{8})) << device.name;
         EXPECT_EQ(chosen(1024, 20, 64), (AttentionTile{4})) << device.name;
         EXPECT_EQ(chosen(1024, 8, 64), (AttentionTile{1})) << device.name;
         EXPECT_EQ(chosen(1, 512, 64), (AttentionTile{4})) << device.name;
     }
+}
+
+TEST(Attention, KeepsAsManyRowsAsRegistersHold) {
+    for (const AttentionPass pass :
+         {AttentionPass::forward, AttentionPass::of_queries, AttentionPass::of_keys})
+        for (const std::int64_t width : {40, 64, 65, 128, 129, 256}) {
+            const AttentionShape shape{.pass = pass, .heads = 9, .rows = 512, .others = 512, .width = width};
+            std::int64_t most = 0;
+            for (const AttentionTile& tile : possible_attention_tiles(shape))
+                most = std::max(most, tile.rows_of_thread);
+            EXPECT_EQ(most, pass == AttentionPass::of_keys && width > 128 ? 4 : 8) << width;
+        }
 }
 
 TEST(Attention, IsWideOnGpusWithSubgroupsOf32And64) {
@@ -320,8 +333,13 @@ TEST(Attention, IsWideOnGpusWithSubgroupsOf32And64) {
         const bool wide = largest == 64;
         AttentionShape shape{.heads = 1024, .rows = 512, .others = 512, .width = 64, .in_quads = true};
         EXPECT_EQ(name(attention_tile(device, shape)), wide ? "rows 8, wide" : "rows 8");
+        shape.rows = 32;
+        EXPECT_EQ(name(attention_tile(device, shape)), wide ? "rows 4, wide" : "rows 4");
         shape.pass = AttentionPass::of_queries;
+        shape.rows = 512;
         shape.width = 128;
+        EXPECT_EQ(name(attention_tile(device, shape)), "rows 8");
+        shape.rows = 32;
         EXPECT_EQ(name(attention_tile(device, shape)), wide ? "rows 4, wide" : "rows 4");
         shape.has_bias = true;
         EXPECT_EQ(name(attention_tile(device, shape)), "rows 4");

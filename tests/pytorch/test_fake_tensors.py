@@ -55,7 +55,8 @@ class OnceDifferent(Predicted):
         operators = f"{ATTENTION}.default", f"{ATTENTION}_backward.default"
         q, k, v = with_grad(2, 3, 5, 16), heads(7), heads(7)
         for inputs, options in (((q, k, v), {}), ((k, k, v), {"is_causal": True}), ((k[:1], k[:1], v[:1]), {}),
-                                ((q, k, v[..., :9]), {}), ([heads(7, torch.float16)] * 3, {})):
+                                ((q, k, v[..., :9]), {}), ([heads(7, torch.float16)] * 3, {}),
+                                ((q, k[:, :1], v[:, :1]), {"enable_gqa": True}), ([with_grad(2, 3, 5, 200)] * 3, {})):
             self.run_and_check(lambda *x: F.scaled_dot_product_attention(*x, **options), inputs, *operators)
         for mask in (with_grad(5, 7), with_grad(2, 1, 5, 7), torch.ones(5, 7, device=DEVICE).bool()):
             self.run_and_check(lambda *x: F.scaled_dot_product_attention(*x[:3], attn_mask=x[3]), (q, k, v, mask), *operators)

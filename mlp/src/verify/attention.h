@@ -23,9 +23,8 @@ struct AttentionCase {
     bool causal = false; ///< query i sees the keys up to i
     bool has_bias = false;
     std::uint32_t padding = 0; ///< unused numbers after each row of an operand
-    /// If this is 4 or 8, passes that have wide tiles with so many rows in each thread use them. The planner
-    /// chooses the tiles of other passes.
-    std::int64_t wide_rows = 0;
+    /// The tile of all passes that can use it; the planner chooses the tiles of the others.
+    std::optional<products::AttentionTile> tile{};
 
     float scale() const;
     double multiplications() const; ///< multiply-adds of one product of all queries with all keys

@@ -16,9 +16,8 @@ namespace {
 constexpr std::size_t addresses = 13, zeros = 2;
 
 /// As in kernels/attention/tiles.slang: a workgroup's rows per row of a thread; the columns of a tile, which
-/// are rows of the other operand; the quads in a row of a slice, one of them padding; the columns of a result
-/// per quad of a thread.
-constexpr std::uint32_t row_groups = 8, tile_columns = 64, slice_row = 9, quad_columns = 64;
+/// are rows of the other operand; the quads in a row of a slice, one of them padding.
+constexpr std::uint32_t row_groups = 8, tile_columns = 64, slice_row = 9;
 
 } // namespace
 
@@ -110,10 +109,10 @@ void DeviceAttention::multiply(products::AttentionPass kind, const products::Uni
                                          .in_quads = is_in_groups(4),
                                          .has_bias = case_.has_bias};
     const std::vector<products::AttentionTile> possible = products::possible_attention_tiles(shape);
-    const products::AttentionTile wide{case_.wide_rows, true};
-    const products::AttentionTile tile = std::ranges::find(possible, wide) != possible.end()
-                                             ? wide
-                                             : products::attention_tile(planner_.device(), shape);
+    const products::AttentionTile tile =
+        case_.tile && std::ranges::find(possible, *case_.tile) != possible.end()
+            ? *case_.tile
+            : products::attention_tile(planner_.device(), shape);
     const auto rows_of_thread = static_cast<std::uint32_t>(tile.rows_of_thread);
     launch_in_tiles(products::attention_kernel(kind, tile.wide), pass, rows_of_thread,
                     {kernels::ceil_div(pass.rows, rows_of_thread * row_groups), case_.heads, case_.batch});
@@ -179,6 +178,7 @@ runtime::Transient DeviceAttention::block() const {
     words.resize(addresses);
     words.insert(words.end(), strides_.begin(), strides_.end());
     words.resize((words.size() + 1) / 2 * 2 + zeros);
+    words.insert(words.end(), {1, 0, 0}); // each head of keys belongs to one of queries; no dropout
     runtime::Transient block = stream_.transient(words.size() * sizeof(std::uint64_t));
     std::memcpy(block.host.data(), words.data(), words.size() * sizeof(std::uint64_t));
     return block;
@@ -196,7 +196,7 @@ std::vector<runtime::Access> DeviceAttention::accesses(const Pass& pass) const {
 }
 
 std::uint32_t DeviceAttention::result_quads() const {
-    return kernels::ceil_div(std::max(case_.width, case_.value_width), quad_columns);
+    return static_cast<std::uint32_t>(products::attention_groups(std::max(case_.width, case_.value_width)));
 }
 
 bool DeviceAttention::is_in_groups(std::uint32_t numbers) const {

@@ -105,6 +105,8 @@ struct AttentionShape {
 
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
+/// Groups of 64 columns in which the kernels compute results of this width: 1, 2 or 4. width: at most 256.
+std::int64_t attention_groups(std::int64_t width);
 /// How the kernels of kernels/attention/ divide their work into tiles (tiles.slang).
 struct AttentionTile {
     std::int64_t rows_of_thread = 1; ///< 1, 4 or 8

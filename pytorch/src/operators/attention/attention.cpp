@@ -1,5 +1,6 @@
 /// Scaled dot-product attention without a matrix of scores in memory (kernels/attention/).
 
+#include "../../device/generator.h"
 #include "../../dispatch/launch.h"
 #include "../../dispatch/limits.h"
 #include "../../dispatch/structured.h"
@@ -15,7 +16,9 @@
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -27,23 +30,21 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-constexpr std::int64_t widest = 128; // width of the widest heads that the kernels support
+constexpr std::int64_t widest = 256; // width of the widest heads that the kernels support
 
 /// As in kernels/attention/tiles.slang. In order: rows of a tile per row of a thread; columns of a tile;
-/// elements of a row in one slice of a dot product; result columns for each quad (four elements) per row that
-/// a thread holds.
-constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, quad_columns = 64;
+/// elements of a row in one slice of a dot product; columns of a group of a result.
+constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, group_columns = 64;
 
-/// Whether the kernels support these tensors. If not, PyTorch uses matrix products and softmax: for dropout
-/// (whose mask applies to the scores), float64, heads wider than 128, grouped-query attention, and empty
-/// tensors. Under torch.compile, sizes may be symbolic: the result becomes a guard of the compiled program,
-/// and a comparison that depends on data counts as false.
+/// Whether the kernels support these tensors. If not, PyTorch uses matrix products and softmax: for float64,
+/// heads wider than 256, and empty tensors. Under torch.compile, sizes may be symbolic: the result becomes a
+/// guard of the compiled program, and a comparison that depends on data counts as false.
 bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
-                double dropout, bool grouped) {
+                bool grouped) {
     const auto dense = [](const Tensor& t) {
         return !t.is_nested() && t.dim() == 4 && TORCH_GUARD_OR_FALSE(t.sym_numel().sym_gt(0));
     };
-    if (dropout != 0 || grouped || !dense(query) || !dense(key) || !dense(value))
+    if (!dense(query) || !dense(key) || !dense(value))
         return false;
     const at::ScalarType type = query.scalar_type();
     const bool types = (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) &&
@@ -54,11 +55,21 @@ bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, con
     const auto equal = [](const Tensor& one, const Tensor& other, std::int64_t d) {
         return TORCH_GUARD_OR_FALSE(one.sym_size(d).sym_eq(other.sym_size(d)));
     };
-    const bool sizes = at_most(query, 3, widest) && at_most(value, 3, widest) && equal(query, key, 3) &&
-                       equal(key, value, 2) && equal(query, key, 0) && equal(query, value, 0) &&
-                       equal(query, key, 1) && equal(query, value, 1) && at_most(query, 0, most_groups) &&
+    const bool heads = equal(key, value, 1) &&
+                       (grouped ? TORCH_GUARD_OR_FALSE((query.sym_size(1) % key.sym_size(1)).sym_eq(0))
+                                : equal(query, key, 1));
+    const bool sizes = heads && at_most(query, 3, widest) && at_most(value, 3, widest) &&
+                       equal(query, key, 3) && equal(key, value, 2) && equal(query, key, 0) &&
+                       equal(query, value, 0) && at_most(query, 0, most_groups) &&
                        at_most(query, 1, most_groups);
     return types && sizes && (!mask || !mask->defined() || mask->dim() <= 4);
+}
+
+/// Whether a call is traced, for example by torch.compile, instead of computed.
+bool is_traced(const Tensor& tensor) {
+    return tensor.key_set().has_any(
+        c10::DispatchKeySet({c10::DispatchKey::Python, c10::DispatchKey::Functionalize,
+                             c10::DispatchKey::FuncTorchDynamicLayerBackMode}));
 }
 
 } // namespace
@@ -67,7 +78,9 @@ std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tens
                               const OptionalTensor& mask, double dropout, bool /*causal*/,
                               std::optional<double> /*scale*/, bool grouped) {
     const bool allowed = at::globalContext().userEnabledOverrideableSDP();
-    const bool fused = allowed && has_kernel(query, key, value, mask, dropout, grouped);
+    // PyTorch predicts that the operator returns no seed, so a traced backward pass would not get it.
+    const bool seed_is_lost = dropout != 0 && is_traced(query);
+    const bool fused = allowed && !seed_is_lost && has_kernel(query, key, value, mask, grouped);
     return static_cast<std::int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
 }
 
@@ -102,19 +115,39 @@ enum Word : std::size_t {
     of_carried,
     strides,
     zeros = strides + 17, ///< two words, aligned to 16 bytes
-    words = zeros + 2
+    shared_by = zeros + 2,
+    dropout_key,
+    dropout_rate,
+    words
 };
 static_assert(zeros % 2 == 0);
+
+/// The dropout of one attention: its rate, and the key that decides which weights are dropped.
+struct Dropout {
+    double rate = 0;
+    std::uint64_t key = 0;
+};
+
+/// A key for each call, from the device's generator.
+Dropout next_dropout(double rate, DeviceIndex index) {
+    if (rate == 0)
+        return {};
+    const PhiloxState state = reserve_random(std::nullopt, index, 4);
+    std::uint64_t key = state.seed + state.offset * 0x9e3779b97f4a7c15u; // finalizer of SplitMix64
+    key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9u;
+    key = (key ^ key >> 27) * 0x94d049bb133111ebu;
+    return {rate, key ^ key >> 31};
+}
 
 /// The tensors of one attention and its launches.
 class Attention {
   public:
     Attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
-              bool causal, std::optional<double> scale)
+              bool causal, std::optional<double> scale, const Dropout& dropout)
         : query_(rows(query)), key_(rows(key)), value_(rows(value)), causal_(causal),
+          has_dropout_(dropout.rate != 0),
           in_quads_(is_in_groups(query_, 4) && is_in_groups(key_, 4) && is_in_groups(value_, 4)) {
-        TORCH_CHECK_NOT_IMPLEMENTED(has_kernel(query, key, value, bias, 0, false),
-                                    "attention of these tensors");
+        TORCH_CHECK_NOT_IMPLEMENTED(has_kernel(query, key, value, bias, true), "attention of these tensors");
         set(of_query, 0, query_);
         set(of_key, 1, key_);
         set(of_value, 2, value_);
@@ -127,6 +160,9 @@ class Attention {
                 block_[strides + 12 + d] =
                     static_cast<std::uint64_t>(bias_.stride(static_cast<std::int64_t>(d)));
         }
+        block_[shared_by] = static_cast<std::uint64_t>(query.size(1) / key.size(1));
+        block_[dropout_key] = dropout.key;
+        block_[dropout_rate] = rate_word(dropout.rate);
         parameters_.queries = static_cast<std::uint32_t>(query.size(2));
         parameters_.keys = static_cast<std::uint32_t>(key.size(2));
         parameters_.width = static_cast<std::uint32_t>(query.size(3));
@@ -170,7 +206,7 @@ class Attention {
         block_[of_log_sums] = raw_address(log_sums);
         block_[of_output_dots] = raw_address(dots);
         const auto like = [](const Tensor& t) { return at::empty(t.sizes(), t.options()); };
-        const Tensor grad_query = like(query_), grad_key = like(key_), grad_value = like(value_);
+        const Tensor grad_query = like(query_), grad_key = like_heads(key_), grad_value = like_heads(value_);
         block_[of_grad_query] = raw_address(grad_query);
         block_[of_grad_key] = raw_address(grad_key);
         block_[of_grad_value] = raw_address(grad_value);
@@ -204,7 +240,7 @@ class Attention {
                   operands,
                   of_keys,
                   {grad_key, grad_value}});
-        return {grad_query, grad_key, grad_value,
+        return {grad_query, of_shared_heads(grad_key), of_shared_heads(grad_value),
                 wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
     }
 
@@ -216,6 +252,21 @@ class Attention {
         return at::empty({query_.size(0), query_.size(1), query_.size(2)},
                          query_.options().dtype(at::kFloat));
     }
+    /// The least hash that is kept, and the factor of the weights that are.
+    static std::uint64_t rate_word(double rate) {
+        const double least = std::min(std::round(rate * 0x1p32), 0x1p32 - 1);
+        const float factor = rate < 1 ? static_cast<float>(1 / (1 - rate)) : 0.0F;
+        return static_cast<std::uint64_t>(least) | std::uint64_t{std::bit_cast<std::uint32_t>(factor)} << 32;
+    }
+    /// Room for the gradient of keys or values for each head of the query.
+    Tensor like_heads(const Tensor& t) const {
+        return at::empty({t.size(0), query_.size(1), t.size(2), t.size(3)}, t.options());
+    }
+    /// Adds the gradients of the heads that share keys and values.
+    Tensor of_shared_heads(const Tensor& gradient) const {
+        const std::int64_t heads = key_.size(1);
+        return heads == query_.size(1) ? gradient : gradient.unflatten(1, {heads, -1}).sum(2);
+    }
     void set(Word word, std::size_t which, const Tensor& tensor) {
         block_[word] = raw_address(tensor);
         for (std::size_t d = 0; d < 3; ++d)
@@ -225,9 +276,6 @@ class Attention {
     Groups tiles(std::int64_t rows, std::int64_t rows_of_tile) const {
         return {static_cast<std::uint32_t>(kernels::ceil_div(rows, rows_of_tile)), parameters_.heads,
                 static_cast<std::uint32_t>(query_.size(0))};
-    }
-    std::int64_t result_quads() const {
-        return kernels::ceil_div(std::max(query_.size(3), value_.size(3)), quad_columns);
     }
     std::int64_t width() const { return std::max(query_.size(3), value_.size(3)); }
     const products::Planner& plans() const { return planner(query_.device().index()); }
@@ -287,17 +335,17 @@ class Attention {
         for (const products::AttentionTile& tile : products::possible_attention_tiles(shape))
             if (tile != usual)
                 ways.push_back(tile);
-        TunedWork work{.key = std::string(products::name(element_type(query_.scalar_type()))) +
-                              " attention, " + pass.name + (causal_ ? ", causal" : "") +
-                              (bias_.defined() ? ", biased" : "") +
-                              (wants_grad_bias_ ? " with its gradient" : "") + ", " +
-                              std::to_string(shape.heads) + " x " + std::to_string(shape.rows) + "x" +
-                              std::to_string(shape.others) + "x" + std::to_string(shape.width),
-                       .names = {},
-                       .run = [&](std::size_t i) { run_with(pass, ways[i]); },
-                       .results = pass.results,
-                       // On matrix units, attention weights are rounded to the operands' dtype.
-                       .tolerance = 8 * sum_tolerance(query_.scalar_type(), shape.others)};
+        TunedWork work{
+            .key = std::string(products::name(element_type(query_.scalar_type()))) + " attention, " +
+                   pass.name + (causal_ ? ", causal" : "") + (bias_.defined() ? ", biased" : "") +
+                   (wants_grad_bias_ ? " with its gradient" : "") + (has_dropout_ ? ", dropout" : "") + ", " +
+                   std::to_string(shape.heads) + " x " + std::to_string(shape.rows) + "x" +
+                   std::to_string(shape.others) + "x" + std::to_string(shape.width),
+            .names = {},
+            .run = [&](std::size_t i) { run_with(pass, ways[i]); },
+            .results = pass.results,
+            // On matrix units, attention weights are rounded to the operands' dtype.
+            .tolerance = 8 * sum_tolerance(query_.scalar_type(), shape.others)};
         for (const auto& tile : ways)
             work.names.push_back(tile ? products::name(*tile) : "units");
         run_with(pass, ways[tuned(work)]);
@@ -307,17 +355,17 @@ class Attention {
     void run_in_steps(const Pass& pass, const products::AttentionTile& tile) {
         const Walk& walk = pass.walk;
         std::vector<Access> accesses = pass.accesses;
-        const std::int64_t quads = result_quads(), width = quads * quad_columns;
+        const std::int64_t groups = products::attention_groups(width()), columns = groups * group_columns;
         // The test that ends a loop counts as an iteration, too.
-        const std::int64_t of_product = width / slice * (2 + slice / 4) + 1;
-        const std::int64_t of_sum = 2 * quads * 2 + tile_columns / 4 + 1;
+        const std::int64_t of_product = columns / slice * (2 + slice / 4) + 1;
+        const std::int64_t of_sum = 2 * groups * 2 + tile_columns / 4 + 1;
         const std::int64_t of_tile = 1 + walk.products * of_product + walk.weighted_sums * of_sum;
         const std::int64_t step = most_iterations / of_tile * tile_columns;
         in_steps_ = walk.length > step;
         Tensor carried;
         if (in_steps_) {
             carried = at::empty(
-                {query_.size(0), query_.size(1), walk.rows, walk.weighted_sums * width + walk.numbers},
+                {query_.size(0), query_.size(1), walk.rows, walk.weighted_sums * columns + walk.numbers},
                 query_.options().dtype(at::kFloat));
             block_[of_carried] = raw_address(carried);
             accesses.push_back(writes(carried));
@@ -351,6 +399,7 @@ class Attention {
         kernels::AttentionUnitsConstants constants = kernel.constants;
         constants.causal = causal_;
         constants.has_bias = bias_.defined();
+        constants.has_dropout = has_dropout_;
         constants.in_eights =
             std::ranges::all_of(operands, [](const Tensor& tensor) { return is_in_groups(tensor, 8); });
         const auto stride = [&](std::size_t i) {
@@ -384,9 +433,10 @@ class Attention {
             .dtype = dtype_code(query_.scalar_type()),
             .causal = causal_,
             .has_bias = bias_.defined(),
+            .has_dropout = has_dropout_,
             .in_quads = in_quads_,
             .rows_of_thread = static_cast<std::uint32_t>(rows_of_thread),
-            .result_quads = static_cast<std::uint32_t>(result_quads()),
+            .result_quads = static_cast<std::uint32_t>(products::attention_groups(width())),
             .tile_quads =
                 static_cast<std::uint32_t>((rows_of_thread * row_groups + tile_columns) * (slice / 4 + 1)),
             .wants_grad_bias = wants_grad_bias_,
@@ -398,7 +448,7 @@ class Attention {
     }
 
     Tensor query_, key_, value_, bias_;
-    bool causal_, in_quads_, wants_grad_bias_ = false, in_steps_ = false;
+    bool causal_, has_dropout_, in_quads_, wants_grad_bias_ = false, in_steps_ = false;
     kernels::AttentionParameters parameters_{};
     std::optional<products::UnitAttention> units_;
     std::array<std::uint64_t, words> block_{};
@@ -408,21 +458,28 @@ using Forward = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::Sym
 
 Forward attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
                   double dropout, bool causal, bool /*return_debug_mask*/, std::optional<double> scale) {
-    TORCH_CHECK(dropout == 0, "the attention kernels do not support dropout");
-    auto [output, log_sums] = Attention(query, key, value, bias, causal, scale).forward();
-    return {output,   log_sums, Tensor(), Tensor(), c10::SymInt(query.size(2)), c10::SymInt(key.size(2)),
-            Tensor(), Tensor(), Tensor()};
+    const Dropout one = next_dropout(dropout, query.device().index());
+    auto [output, log_sums] = Attention(query, key, value, bias, causal, scale, one).forward();
+    const Tensor seed =
+        dropout != 0 ? at::scalar_tensor(std::bit_cast<std::int64_t>(one.key), at::kLong) : Tensor();
+    return {output, log_sums, Tensor(), Tensor(), c10::SymInt(query.size(2)), c10::SymInt(key.size(2)),
+            seed,   Tensor(), Tensor()};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor>
 attention_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
                    const Tensor& bias, std::array<bool, 4> grad_input_mask, const Tensor& out,
                    const Tensor& logsumexp, const Tensor& /*cum_seq_q*/, const Tensor& /*cum_seq_k*/,
-                   std::int64_t /*max_q*/, std::int64_t /*max_k*/, double /*dropout*/, bool causal,
-                   const Tensor& /*philox_seed*/, const Tensor& /*philox_offset*/,
-                   std::optional<double> scale) {
+                   std::int64_t /*max_q*/, std::int64_t /*max_k*/, double dropout, bool causal,
+                   const Tensor& philox_seed, const Tensor& /*philox_offset*/, std::optional<double> scale) {
     const OptionalTensor added = bias.defined() ? OptionalTensor(bias) : std::nullopt;
-    return Attention(query, key, value, added, causal, scale)
+    Dropout one{.rate = dropout};
+    if (dropout != 0) {
+        TORCH_CHECK(philox_seed.defined(), "the backward pass of attention with dropout needs the seed that "
+                                           "the forward pass returned");
+        one.key = std::bit_cast<std::uint64_t>(philox_seed.item<std::int64_t>());
+    }
+    return Attention(query, key, value, added, causal, scale, one)
         .backward(grad_out, out, logsumexp, bias.defined() ? bias.sizes() : at::IntArrayRef(),
                   grad_input_mask[3]);
 }
