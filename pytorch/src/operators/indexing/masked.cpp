@@ -88,7 +88,9 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
         p.fill_high = bits[1];
     }
     launch(self.device(), kernels::masked_fill, linear_groups(p.count, 256), p, accesses,
-           {.bytes = static_cast<std::uint32_t>(self.element_size()), .indexes = 0});
+           {.bytes = static_cast<std::uint32_t>(self.element_size()),
+            .operation = value.defined(),
+            .indexes = 0});
     return self;
 }
 at::Tensor& masked_fill_number(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
