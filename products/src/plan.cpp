@@ -279,7 +279,7 @@ const kernels::Kernel& attention_kernel(AttentionPass pass, bool wide) {
 std::vector<AttentionTile> possible_attention_tiles(const AttentionShape& shape) {
     if (shape.rows <= row_groups)
         return {{1}};
-    // Results take most of a thread's registers.
+    // The sums of the results take most of a thread's registers.
     const std::int64_t groups = attention_groups(shape.width) * results(shape.pass);
     std::vector<AttentionTile> tiles;
     if (shape.rows > 4 * row_groups && groups <= 4)

@@ -128,7 +128,7 @@ struct Dropout {
     std::uint64_t key = 0;
 };
 
-/// A key for each call, from the device's generator.
+/// Takes a new key from the device's generator, unless the rate is 0.
 Dropout next_dropout(double rate, DeviceIndex index) {
     if (rate == 0)
         return {};
@@ -252,13 +252,13 @@ class Attention {
         return at::empty({query_.size(0), query_.size(1), query_.size(2)},
                          query_.options().dtype(at::kFloat));
     }
-    /// The least hash that is kept, and the factor of the weights that are.
+    /// The smallest hash whose weight is kept, and in the upper half the factor of kept weights.
     static std::uint64_t rate_word(double rate) {
         const double least = std::min(std::round(rate * 0x1p32), 0x1p32 - 1);
         const float factor = rate < 1 ? static_cast<float>(1 / (1 - rate)) : 0.0F;
         return static_cast<std::uint64_t>(least) | std::uint64_t{std::bit_cast<std::uint32_t>(factor)} << 32;
     }
-    /// Room for the gradient of keys or values for each head of the query.
+    /// Allocates a gradient of keys or values for each head of the queries, also where heads share keys.
     Tensor like_heads(const Tensor& t) const {
         return at::empty({t.size(0), query_.size(1), t.size(2), t.size(3)}, t.options());
     }
