@@ -11,7 +11,8 @@ from support import DEVICE
 
 
 def kept_weights(q, k, rate, seed, **options):
-    """What dropout multiplies each weight by: 0 or 1 / (1 - rate). Values that are a unit matrix return the weights."""
+    """Returns what dropout multiplied each weight by: 0 or 1 / (1 - rate). If the values are a unit matrix, attention returns the
+    weights."""
     unit = torch.eye(k.shape[2], device=DEVICE, dtype=q.dtype).expand(*k.shape[:2], -1, -1)
     torch.manual_seed(seed)
     dropped = attend(q, k, unit, dropout_p=rate, **options)
@@ -60,8 +61,8 @@ class Dropout(AttentionOnBoth):
         for rate in (0.01, 0.1, 0.5, 0.9):
             kept = (kept_weights(q, k, rate, 3) > 0).float().cpu()
             n = kept.numel()
-            self.assertLess((kept.mean().item() - (1 - rate)) / (rate * (1 - rate) / n) ** 0.5, 5)
-            # Along queries, keys and heads, the number of kept weights varies as independent ones do.
+            self.assertLess(abs(kept.mean().item() - (1 - rate)) / (rate * (1 - rate) / n) ** 0.5, 5)
+            # The number of kept weights in a row, a column or a head varies as much as it would with independent draws.
             for sums, size in ((kept.sum(2), 100), (kept.sum(3), 100), (kept.sum((2, 3)), 10000)):
                 variance = sums.var().item() / (size * rate * (1 - rate))
                 self.assertLess(abs(variance - 1), 8 / sums.numel() ** 0.5, f"{rate} {size}")
@@ -88,10 +89,9 @@ class Dropout(AttentionOnBoth):
         for one, other in zip(*gradients):
             self.assertTrue(torch.equal(one, other))
 
-
     def test_compiled(self):
-        """With values and gradients of ones, the sum of the output and that of the values' gradient are both the sum of all kept
-        weights, if the backward pass drops the same ones."""
+        """With values and output gradients of ones, the output and the values' gradient have the same sum, that of all kept weights, if
+        the forward and the backward pass drop the same ones."""
         q, k, v = randn(1, 2, 40, 16), randn(1, 2, 50, 16), torch.ones(1, 2, 50, 4)
         for function in (attend, torch.compile(attend, backend="aot_eager")):
             tensors = [t.to(DEVICE).requires_grad_() for t in (q, k, v)]
