@@ -192,7 +192,7 @@ class CausalBlock(nn.Module):
 
 
 def language_model(device: str, autocast: torch.dtype | None = None, dropout: float = 0.0) -> Timed:
-    """dropout: also of the embeddings, as in nanoGPT."""
+    """dropout: the rate for embeddings, attention weights and the outputs of both halves of a block, as in nanoGPT."""
     class Model(nn.Module):
         def __init__(self):
             super().__init__()

@@ -242,7 +242,7 @@ namespace {
 /// per quad of a thread; numbers of a row in a slice of a dot product.
 constexpr std::int64_t row_groups = 8, tile_columns = 64, quad_columns = 64, slice = 32;
 
-/// How many results each row of a pass has.
+/// How many results a pass computes for each row: the gradients of keys and values are two.
 std::int64_t results(AttentionPass pass) {
     return pass == AttentionPass::of_keys ? 2 : 1;
 }
@@ -279,7 +279,7 @@ const kernels::Kernel& attention_kernel(AttentionPass pass, bool wide) {
 std::vector<AttentionTile> possible_attention_tiles(const AttentionShape& shape) {
     if (shape.rows <= row_groups)
         return {{1}};
-    // The sums of the results take most of a thread's registers.
+    // A thread keeps the sums of all its rows in registers, which limits how many rows it can have.
     const std::int64_t groups = attention_groups(shape.width) * results(shape.pass);
     std::vector<AttentionTile> tiles;
     if (shape.rows > 4 * row_groups && groups <= 4)
@@ -297,10 +297,11 @@ double estimate(const DeviceParameters& device, const AttentionShape& shape, con
     const std::int64_t own = tile.rows_of_thread * row_groups, quads = attention_groups(shape.width);
     const auto width = static_cast<double>(quads * quad_columns), rows = static_cast<double>(own);
     const auto rows_of_thread = static_cast<double>(tile.rows_of_thread);
-    // With more rows, a thread uses each number that it loads from shared memory more often, and with more
-    // columns, too. The numbers follow from the shares in docs/isa.md for an RX 7900.
+    // The more rows and columns a thread computes, the more often it uses each number that it loads from
+    // shared memory. The constants are fitted to the shares in docs/isa.md for an RX 7900.
     const double rate = rows_of_thread / (rows_of_thread + 4) * (tile.wide ? 1.3 : 1);
-    const std::int64_t quads_of_thread = tile.wide ? 2 : 1; // of a tile of scores, and of a group of a result
+    const std::int64_t quads_of_thread =
+        tile.wide ? 2 : 1; // in a row of scores, and in each group of a result
     const std::int64_t numbers_of_row = quads_of_thread * (4 * quads * results(shape.pass) + 6);
     const GroupWork work{
         .slices = static_cast<double>(ceil_div(std::max<std::int64_t>(shape.others, 1), tile_columns)),

@@ -29,9 +29,9 @@ std::uint32_t eights_of_rows(std::uint32_t rows, std::uint32_t width) {
     return rows * (width / 8 + 1);
 }
 
-/// A pass in the layout of Feature::matrix_quads. Variant: one of the variants in kernels.json. blocks: how
-/// many matrices the rows of a subgroup span. joined: matrices of sums that subgroups which share rows
-/// exchange at once.
+/// Describes a pass for the layout of Feature::matrix_quads. Variant: a variant of the kernel in
+/// kernels.json. blocks: how many matrices lie one above the other in a subgroup's rows. joined: how many
+/// matrices of sums two subgroups exchange at once if they work on the same rows.
 template <class Variant>
 UnitPass pass_in_quads(const Variant& variant, std::uint32_t blocks, std::uint32_t joined,
                        const DeviceParameters& device) {

@@ -230,7 +230,7 @@ class UnitAttentionKernels : public runtime::test::DeviceTest {
             const std::uint64_t bias_rows = std::uint64_t{c.queries} * c.keys;
             words.insert(words.end(), {c.heads * bias_rows, bias_rows, c.keys, 1});
             words.resize(32);
-            words.insert(words.end(), {1, 0, 0}); // no heads share keys; no dropout
+            words.insert(words.end(), {1, 0, 0}); // heads do not share keys; no dropout
             const Buffer block = buffer(words);
             const auto row_bytes = [](const HeadRows& one) {
                 return static_cast<std::uint32_t>(one.strides[2] * 2);

@@ -1,5 +1,5 @@
-"""Kernels whose parameters have the address 0 for an operand that is absent. They must not read it, not even in a branch that no
-lane takes: lavapipe of Mesa 26 executes such loads."""
+"""An operand that is absent has the address 0. A kernel must not load from it, not even in a branch that is not taken, because
+lavapipe of Mesa 26 executes some of those loads."""
 
 import unittest
 

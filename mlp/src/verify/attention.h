@@ -23,7 +23,7 @@ struct AttentionCase {
     bool causal = false; ///< query i sees the keys up to i
     bool has_bias = false;
     std::uint32_t padding = 0; ///< unused numbers after each row of an operand
-    /// The tile of all passes that can use it; the planner chooses the tiles of the others.
+    /// If set, every pass that can use this tile does. The planner chooses the tiles of the other passes.
     std::optional<products::AttentionTile> tile{};
 
     float scale() const;

@@ -15,8 +15,8 @@ namespace {
 /// The words of a block that come before and after the strides (kernels/attention/operands.slang).
 constexpr std::size_t addresses = 13, zeros = 2;
 
-/// As in kernels/attention/tiles.slang: a workgroup's rows per row of a thread; the columns of a tile, which
-/// are rows of the other operand; the quads in a row of a slice, one of them padding.
+/// As in kernels/attention/tiles.slang: a tile has row_groups rows for each row of a thread and tile_columns
+/// columns; in a slice, rows begin every slice_row quads, of which one is padding.
 constexpr std::uint32_t row_groups = 8, tile_columns = 64, slice_row = 9;
 
 } // namespace
@@ -178,7 +178,7 @@ runtime::Transient DeviceAttention::block() const {
     words.resize(addresses);
     words.insert(words.end(), strides_.begin(), strides_.end());
     words.resize((words.size() + 1) / 2 * 2 + zeros);
-    words.insert(words.end(), {1, 0, 0}); // each head of keys belongs to one of queries; no dropout
+    words.insert(words.end(), {1, 0, 0}); // heads do not share keys; no dropout
     runtime::Transient block = stream_.transient(words.size() * sizeof(std::uint64_t));
     std::memcpy(block.host.data(), words.data(), words.size() * sizeof(std::uint64_t));
     return block;

@@ -105,7 +105,8 @@ struct AttentionShape {
 
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
-/// Groups of 64 columns in which the kernels compute results of this width: 1, 2 or 4. width: at most 256.
+/// The kernels compute a result in 1, 2 or 4 groups of 64 columns. Returns how many a result of this width
+/// needs. width: at most 256.
 std::int64_t attention_groups(std::int64_t width);
 /// How the kernels of kernels/attention/ divide their work into tiles (tiles.slang).
 struct AttentionTile {

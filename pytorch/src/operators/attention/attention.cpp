@@ -30,15 +30,16 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-constexpr std::int64_t widest = 256; // width of the widest heads that the kernels support
+constexpr std::int64_t widest = 256; // columns of the widest heads that the kernels support
 
-/// As in kernels/attention/tiles.slang. In order: rows of a tile per row of a thread; columns of a tile;
-/// elements of a row in one slice of a dot product; columns of a group of a result.
+/// As in kernels/attention/tiles.slang: a tile has row_groups rows for each row of a thread and tile_columns
+/// columns. Dot products are computed from slices of `slice` elements of a row, and results in groups of
+/// group_columns columns.
 constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, group_columns = 64;
 
-/// Whether the kernels support these tensors. If not, PyTorch uses matrix products and softmax: for float64,
-/// heads wider than 256, and empty tensors. Under torch.compile, sizes may be symbolic: the result becomes a
-/// guard of the compiled program, and a comparison that depends on data counts as false.
+/// Whether the kernels support these tensors. For the others, PyTorch uses matrix products and softmax:
+/// float64, heads of more than 256 columns, and empty tensors. Under torch.compile, sizes may be symbolic:
+/// the result becomes a guard of the compiled program, and a comparison that depends on data counts as false.
 bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                 bool grouped) {
     const auto dense = [](const Tensor& t) {
@@ -65,7 +66,7 @@ bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, con
     return types && sizes && (!mask || !mask->defined() || mask->dim() <= 4);
 }
 
-/// Whether a call is traced, for example by torch.compile, instead of computed.
+/// Whether a tracer, such as that of torch.compile, records the call instead of computing it.
 bool is_traced(const Tensor& tensor) {
     return tensor.key_set().has_any(
         c10::DispatchKeySet({c10::DispatchKey::Python, c10::DispatchKey::Functionalize,
@@ -78,7 +79,8 @@ std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tens
                               const OptionalTensor& mask, double dropout, bool /*causal*/,
                               std::optional<double> /*scale*/, bool grouped) {
     const bool allowed = at::globalContext().userEnabledOverrideableSDP();
-    // PyTorch predicts that the operator returns no seed, so a traced backward pass would not get it.
+    // When PyTorch traces the operator, it assumes that no seed is returned, so the backward pass would get
+    // none.
     const bool seed_is_lost = dropout != 0 && is_traced(query);
     const bool fused = allowed && !seed_is_lost && has_kernel(query, key, value, mask, grouped);
     return static_cast<std::int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
@@ -122,18 +124,18 @@ enum Word : std::size_t {
 };
 static_assert(zeros % 2 == 0);
 
-/// The dropout of one attention: its rate, and the key that decides which weights are dropped.
+/// The dropout rate of a call, and the random key that decides which weights are dropped.
 struct Dropout {
     double rate = 0;
     std::uint64_t key = 0;
 };
 
-/// Takes a new key from the device's generator, unless the rate is 0.
+/// Draws a new key from the device's generator; with a rate of 0, it draws nothing.
 Dropout next_dropout(double rate, DeviceIndex index) {
     if (rate == 0)
         return {};
     const PhiloxState state = reserve_random(std::nullopt, index, 4);
-    std::uint64_t key = state.seed + state.offset * 0x9e3779b97f4a7c15u; // finalizer of SplitMix64
+    std::uint64_t key = state.seed + state.offset * 0x9e3779b97f4a7c15u; // mixed as in SplitMix64
     key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9u;
     key = (key ^ key >> 27) * 0x94d049bb133111ebu;
     return {rate, key ^ key >> 31};
@@ -206,7 +208,8 @@ class Attention {
         block_[of_log_sums] = raw_address(log_sums);
         block_[of_output_dots] = raw_address(dots);
         const auto like = [](const Tensor& t) { return at::empty(t.sizes(), t.options()); };
-        const Tensor grad_query = like(query_), grad_key = like_heads(key_), grad_value = like_heads(value_);
+        const Tensor grad_query = like(query_), grad_key = empty_for_query_heads(key_),
+                     grad_value = empty_for_query_heads(value_);
         block_[of_grad_query] = raw_address(grad_query);
         block_[of_grad_key] = raw_address(grad_key);
         block_[of_grad_value] = raw_address(grad_value);
@@ -240,7 +243,7 @@ class Attention {
                   operands,
                   of_keys,
                   {grad_key, grad_value}});
-        return {grad_query, of_shared_heads(grad_key), of_shared_heads(grad_value),
+        return {grad_query, summed_over_shared_heads(grad_key), summed_over_shared_heads(grad_value),
                 wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
     }
 
@@ -252,18 +255,19 @@ class Attention {
         return at::empty({query_.size(0), query_.size(1), query_.size(2)},
                          query_.options().dtype(at::kFloat));
     }
-    /// The smallest hash whose weight is kept, and in the upper half the factor of kept weights.
+    /// Packs the rate for the kernels. Lower half: a weight with a smaller hash is dropped. Upper half:
+    /// 1 / (1 - rate) as a float.
     static std::uint64_t rate_word(double rate) {
         const double least = std::min(std::round(rate * 0x1p32), 0x1p32 - 1);
         const float factor = rate < 1 ? static_cast<float>(1 / (1 - rate)) : 0.0F;
         return static_cast<std::uint64_t>(least) | std::uint64_t{std::bit_cast<std::uint32_t>(factor)} << 32;
     }
-    /// Allocates a gradient of keys or values for each head of the queries, also where heads share keys.
-    Tensor like_heads(const Tensor& t) const {
+    /// Allocates a gradient of keys or values with one head for each head of the queries.
+    Tensor empty_for_query_heads(const Tensor& t) const {
         return at::empty({t.size(0), query_.size(1), t.size(2), t.size(3)}, t.options());
     }
-    /// Adds the gradients of the heads that share keys and values.
-    Tensor of_shared_heads(const Tensor& gradient) const {
+    /// Sums the gradients of those query heads that share a head of keys and values.
+    Tensor summed_over_shared_heads(const Tensor& gradient) const {
         const std::int64_t heads = key_.size(1);
         return heads == query_.size(1) ? gradient : gradient.unflatten(1, {heads, -1}).sum(2);
     }
