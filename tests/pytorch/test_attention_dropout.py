@@ -79,6 +79,12 @@ class Dropout(AttentionOnBoth):
         self.assertTrue(torch.equal(attend(q, k, v), attend(q, k, v, dropout_p=0.0)))
         self.assertEqual(0, attend(q, k, v, dropout_p=1.0).abs().max().item())
 
+    def test_rates_that_are_not_probabilities(self):
+        q = randn(1, 2, 4, 16, device=DEVICE)
+        for rate in (-0.1, 1.5, float("nan")):
+            with self.assertRaisesRegex(RuntimeError, "dropout probability has to be between 0 and 1", msg=str(rate)):
+                attend(q, q, q, dropout_p=rate)
+
     def test_checkpoint_drops_the_same(self):
         q, k, v = (randn(1, 2, 40, 16, device=DEVICE, requires_grad=True) for _ in range(3))
         gradients = []

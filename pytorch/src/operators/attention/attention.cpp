@@ -132,6 +132,7 @@ struct Dropout {
 
 /// Draws a new key from the device's generator; with a rate of 0, it draws nothing.
 Dropout next_dropout(double rate, DeviceIndex index) {
+    TORCH_CHECK(rate >= 0 && rate <= 1, "dropout probability has to be between 0 and 1, but got ", rate);
     if (rate == 0)
         return {};
     const PhiloxState state = reserve_random(std::nullopt, index, 4);
