@@ -163,14 +163,15 @@ def main() -> int:
     if options.child:
         serve(options.child, cases, options.results, options.seconds)
         return 0
+    chosen = [(number, case) for number, case in enumerate(cases) if any(word in case.name for word in options.only)]
+    if not chosen:
+        parser.error(f"no case's name contains {' or '.join(repr(word) for word in options.only)}")
     devices = [options.device] + ([options.against] if options.against else [])
     print(f"| case | {' | '.join(f'{one}, ms' for one in devices)} | speed | TFLOP/s | |\n|---|{'---|' * (len(devices) + 3)}")
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         children = [Child(device, folder, options.seconds, options.models) for device in devices]
-        for number, case in enumerate(cases):
-            if not any(word in case.name for word in options.only):
-                continue
+        for number, case in chosen:
             try:
                 times, peaks, problem = measure(number, case, children, options.rounds)
                 print(row(case, times, peaks, problem), flush=True)
