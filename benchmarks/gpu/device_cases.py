@@ -283,6 +283,8 @@ def product_cases() -> list[Case]:
         ]
     cases += [Case(f"mm {size} float32", product(size, size, size, torch.float32), 2 * size ** 3) for size in (1024, 2048, 4096)]
     cases.append(Case("matrix 8192x8192 by vector float32", vector_product(8192, 8192, torch.float32)))
+    cases += [Case(f"mm {rows}x8192x8192 {layout} {NAMES[dtype]}", product(rows, 8192, 8192, dtype, layout), 2 * rows * 8192 ** 2)
+              for rows in (1, 16) for dtype in (torch.float16, torch.float32) for layout in ("NN", "NT")]
     return cases
 
 
@@ -306,6 +308,13 @@ def convolution_cases() -> list[Case]:
         cases.append(Case(f"conv 64x256x28² 3x3 {part} float32", convolution((64, 256, 256, 28, 3), part, torch.float32),
                           2 * 64 * 256 ** 2 * 28 ** 2 * 9))
     cases.append(Case("conv 64x3x224² 7x7 stride 2 input float32", convolution((64, 3, 64, 224, 7), "input", torch.float32, stride=2)))
+    for last, part in itertools.product((False, True), ("forward", "weight")):
+        order = "channels_last" if last else "NCHW"
+        cases.append(Case(f"conv 64x3x224² 7x7 stride 2 {part} float16 {order}",
+                          convolution((64, 3, 64, 224, 7), part, torch.float16, last, stride=2)))
+        if part == "weight":
+            cases.append(Case(f"conv 32x256x56² 1x1 to 64 channels weight float16 {order}",
+                              convolution((32, 256, 64, 56, 1), part, torch.float16, last)))
     cases += [Case(f"depthwise 32x256x28² 7x7 {part} float16", convolution((32, 256, 256, 28, 7), part, torch.float16, depthwise=True))
               for part in ("forward", "input", "weight")]
     return cases
@@ -347,6 +356,8 @@ def memory_cases() -> list[Case]:
             Case("softmax backward 16384x1024", backward_of(softmax, 16384, 1024)),
             Case("layer norm 16384x1024", elementwise(layer_norm, 16384, 1024)),
             Case("layer norm backward 16384x1024", backward_of(layer_norm, 16384, 1024)),
+            Case("softmax backward 8192x8192", backward_of(softmax, 8192, 8192)),
+            Case("layer norm 8192x8192", elementwise(layer_norm, 8192, 8192)),
             Case("transpose 8192x8192", elementwise(lambda x: x.t().contiguous(), 8192, 8192)),
             Case("cumsum 64 M", elementwise(lambda x: torch.cumsum(x, 0), large)),
             Case("sort 16 M", elementwise(lambda x: torch.sort(x)[0], 16 << 20)),

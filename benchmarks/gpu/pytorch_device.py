@@ -1,11 +1,12 @@
 """Compares operators and training steps on rvk with PyTorch's CUDA on the same GPU; float32 is without TF32.
 
-    python benchmarks/gpu/pytorch_device.py [--models] [--only WORD…] [--rounds N] [--device rvk] [--against cuda]
-        [--seconds S]
+    python benchmarks/gpu/pytorch_device.py [--models | --edges] [--only WORD…] [--rounds N] [--device rvk]
+        [--against cuda] [--seconds S]
 
 Each row: milliseconds on both; "speed": CUDA's time divided by ours (1 = equal); TFLOP/s where a row counts operations.
-The rows are those of device_cases.py, or with --models those of model_rows.py: training steps of whole models. The two devices
-alternate, each in its own process.
+The rows are those of device_cases.py, with --models those of model_rows.py (training steps of whole models), or with --edges
+those of edge_cases.py (sizes on both sides of those from which on another kernel runs). The two devices alternate, each in its
+own process.
 Before a figure counts, a device has run the same work for 60 ms, because an idle GPU runs at a fraction of its clock;
 figures are medians over the rounds, each of as many runs as fill --seconds.
 The results of both are compared in the same run; a row whose values differ says so, and the exit status is 1.
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 import zlib
+from collections.abc import Sequence
 
 import torch
 import device_cases
@@ -30,9 +32,12 @@ WARM_UP = 0.06  # seconds
 TOLERANCES = {torch.float32: 2e-3, torch.float16: 2e-2, torch.bfloat16: 6e-2}  # of the largest value; fast sums differ
 
 
-def cases_of(models: bool) -> list[Case]:
-    if not models:
+def cases_of(table: str) -> Sequence[Case]:
+    if table == "operators":
         return device_cases.CASES
+    if table == "edges":
+        from edge_cases import CASES
+        return CASES
     from model_rows import model_rows
     return model_rows()
 
@@ -67,7 +72,7 @@ def prepare(case: Case, device: str, results: str) -> tuple[object, int]:
     return function, module_of(device).max_memory_allocated()
 
 
-def serve(device: str, cases: list[Case], results: str, fill: float) -> None:
+def serve(device: str, cases: Sequence[Case], results: str, fill: float) -> None:
     """Child process for one device: reads "prepare NUMBER" and "time" from its input, answers with numbers."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -92,13 +97,13 @@ def serve(device: str, cases: list[Case], results: str, fill: float) -> None:
 class Child:
     """One device in its own process: PyTorch's autograd follows the streams of only one accelerator per process."""
 
-    def __init__(self, device: str, folder: str, fill: float, models: bool):
+    def __init__(self, device: str, folder: str, fill: float, table: str):
         self.results = os.path.join(folder, device.replace(":", "_"))
         # With rvk registered, PyTorch uses it as the process's accelerator, and CUDA's backward passes fail.
         alone = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1" if device.partition(":")[0] == "rvk" else "0"}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--child", device, "--results", self.results, "--seconds", str(fill),
-             *(["--models"] if models else [])], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+             *(["--" + table] if table != "operators" else [])], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=os.environ | alone)
 
     def ask(self, text: str) -> float:
@@ -150,7 +155,11 @@ def row(case: Case, times: list[float], peaks: list[float], problem: str) -> str
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", action="store_true", help="training steps of whole models instead of operators")
+    tables = parser.add_mutually_exclusive_group()
+    tables.add_argument("--models", dest="table", action="store_const", const="models", default="operators",
+                        help="training steps of whole models instead of operators")
+    tables.add_argument("--edges", dest="table", action="store_const", const="edges",
+                        help="sizes on both sides of those from which on another kernel runs")
     parser.add_argument("--only", nargs="*", default=[""], help="run only cases whose name contains one of these texts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="that the runs of one round fill")
@@ -159,7 +168,7 @@ def main() -> int:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--results", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    cases = cases_of(options.models)
+    cases = cases_of(options.table)
     if options.child:
         serve(options.child, cases, options.results, options.seconds)
         return 0
@@ -170,7 +179,7 @@ def main() -> int:
     print(f"| case | {' | '.join(f'{one}, ms' for one in devices)} | speed | TFLOP/s | |\n|---|{'---|' * (len(devices) + 3)}")
     status = 0
     with tempfile.TemporaryDirectory() as folder:
-        children = [Child(device, folder, options.seconds, options.models) for device in devices]
+        children = [Child(device, folder, options.seconds, options.table) for device in devices]
         for number, case in chosen:
             try:
                 times, peaks, problem = measure(number, case, children, options.rounds)

@@ -170,6 +170,7 @@ void queue_panel(const Product& part, std::int64_t batch, const Plan& plan, cons
         kernels::ProductUnitsConstants constants{.shared_numbers = tile.shared_numbers,
                                                  .subgroup_size = tile.subgroup_size,
                                                  .idle_subgroups = tile.idle_subgroups,
+                                                 .one_slice = plan.is_one_slice() ? 1u : 0u,
                                                  .shared_eights = tile.shared_eights};
         set_constants(constants, part, plan);
         queue_one<kernels::ProductUnitsParameters>(part, batch * plan.parts, plan.k_part, *tile.kernel,

@@ -9,7 +9,7 @@ or uses scratch memory.
 import pathlib
 import sys
 
-from isa_table import read_rows, read_table, spills_of
+from isa_table import add_shares, read_compiled, read_table, spills_of
 
 
 def main(folder, family, version):
@@ -17,7 +17,7 @@ def main(folder, family, version):
     operations = read_table(folder / f"{family}.shares.tsv")
     failed = False
     print(f"{'share':>5} {'around':>6} {'limit':14} {'lanes':>5} {'subgroups':>9} {'VGPRs':>5}  {family}")
-    for key, row in read_rows(folder, family).items():
+    for key, row in add_shares(read_compiled(folder, family), folder, family).items():
         spills = spills_of(row, version)
         failed = failed or bool(spills)
         print(

@@ -3,9 +3,11 @@
 
 usage: isa_table.py FOLDER PAGE ROWS FAMILY=MESA_VERSION...
 
-FOLDER holds kernels.tsv (`rekindle_kernel_tool list`) and for each family FAMILY.tsv (`rekindle_kernel_tool audit`) and
-FAMILY.shares.tsv (isa_model.py). Writes the summary PAGE (Markdown), which begins with what is wrong, and ROWS
-(tab-separated, a row for each kernel and case), and prints what is wrong.
+FOLDER holds kernels.tsv (`rekindle_kernel_tool list`), changed.tsv (isa_changed.py), and for each family FAMILY.tsv
+(`rekindle_kernel_tool audit` of the pipelines in changed.tsv) and FAMILY.shares.tsv (isa_model.py). Writes the summary PAGE
+(Markdown), which begins with what is wrong, and ROWS (tab-separated, a row for each kernel and case), and prints what is
+wrong. Rows of pipelines that are not in changed.tsv are taken from the previous ROWS. If something is wrong, or FOLDER has a
+file FAMILY.failed, the new rows get no digest, so that the next audit compiles them again.
 Status 1 when a pipeline spills (but see SCALARS_IN_LANES), uses scratch or more shared memory than allowed, a list is empty or
 a count differs from the list's.
 """
@@ -14,6 +16,7 @@ import pathlib
 import sys
 
 from isa_pipelines import MODEL_FAMILIES, PIPELINES
+from isa_rows import SHARE_COLUMNS, kept_rows, read_kernels, write_rows
 
 GPU_NAMES = {
     "polaris10": "RX 480, 580",
@@ -28,8 +31,6 @@ GPU_NAMES = {
 }
 # Features that no AMD GPU has: other shapes of matrix units than 16x16x16, and the layout matrix_quads of their fragments.
 NOT_ON_AMD = {"matrix_8x16x16", "matrix_8x8x16", "matrix_8x8x8", "matrix_quads"}
-SHARE_COLUMNS = ("lanes", "share", "around", "limit")
-CELL_COLUMNS = ("vgprs", "sgprs", "subgroups_per_simd", "latency_cycles", *SHARE_COLUMNS)
 MUST_BE_ZERO = ("spilled_vgprs", "spilled_sgprs", "scratch_bytes")
 # Mesa 26 hoists invariants out of loops, so it needs more scalar registers. If there are too few, it keeps scalars in the lanes of a
 # vector register, which takes one instruction to store and one to load, and no memory. A register with 32 lanes holds this many.
@@ -43,11 +44,15 @@ def read_table(file):
     return {(row["kernel"], row["case"]): {k: v for k, v in row.items() if k not in ("kernel", "case")} for row in rows}
 
 
-def read_rows(folder, family):
-    """What the driver reports, as numbers, and what the model computes, as text: nothing for most pipelines and families."""
+def read_compiled(folder, family):
+    """What the driver reports, as numbers."""
+    return {key: {k: int(v) for k, v in row.items()} for key, row in read_table(folder / f"{family}.tsv").items()}
+
+
+def add_shares(rows, folder, family):
+    """Adds what the model computes, as text: None for most pipelines and families."""
     modeled = folder / f"{family}.shares.tsv"
     shares = read_table(modeled) if modeled.exists() else {}
-    rows = {key: {k: int(v) for k, v in row.items()} for key, row in read_table(folder / f"{family}.tsv").items()}
     for key, row in rows.items():
         row.update({column: shares.get(key, {}).get(column) for column in SHARE_COLUMNS})
     return rows
@@ -69,9 +74,12 @@ def problems_of(family, version, rows, registered):
             yield f"{family}: {kernel} ({case}): {spill}"
         if not row["share"] and family in MODEL_FAMILIES and (kernel, case) in PIPELINES:
             yield f"{family}: {kernel} ({case}): the model has no row for it"
-        _, allowed, _ = registered.get((kernel, case), ("", 0, set()))
-        if row["lds_bytes"] > allowed:
-            yield f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; {allowed} are allowed"
+        registration = registered.get((kernel, case))
+        if registration and row["lds_bytes"] > registration.shared_bytes:
+            yield (
+                f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; "
+                f"{registration.shared_bytes} are allowed"
+            )
 
 
 def summary(families, audited, total):
@@ -84,20 +92,6 @@ def summary(families, audited, total):
             f"| {family} | {GPU_NAMES.get(family, '')} | {version} | {len(rows)} | {total - len(rows)} | {sums[0]} | {sums[1]} | {sums[2]} B "
             f"| {max((row['vgprs'] for row in rows), default=0)} | {max((row['lds_bytes'] for row in rows), default=0):,} B |"
         )
-
-
-def rows_of(registered, families, audited):
-    """One line for each kernel and case."""
-    yield "\t".join(["file", "kernel", "case", "lds_bytes", "code_bytes", *families])
-    for (kernel, case), (name, _, _) in registered.items():
-        found = [audited[family].get((kernel, case)) for family in families]
-        lds = max((row["lds_bytes"] for row in found if row), default=0)
-        code = max((row["code_bytes"] for row in found if row), default=0)
-        cells = [
-            " ".join(str(row[column]) for column in CELL_COLUMNS if row[column] is not None) if row else "-"
-            for row in found
-        ]
-        yield "\t".join([name, kernel, case, str(lds), str(code), *cells])
 
 
 def verdict(problems):
@@ -141,10 +135,11 @@ def page(registered, families, audited, problems, rows_file):
     yield from summary(families, audited, len(registered))
     yield ""
     yield (
-        f"[{rows_file}]({rows_file}) has a row for each kernel and case. Its columns after the most bytes of shared memory (LDS)\n"
-        "and code on any family are, for each family, VGPRs, SGPRs, subgroups that fit on a SIMD at the same time, the compiler's\n"
-        "estimate of the latency of one pass in cycles, and for the pipelines in the table below also the lanes of a subgroup and the\n"
-        "model's share, share with what surrounds the loop, and limit. -: the family lacks a feature that the kernel needs\n"
+        f"[{rows_file}]({rows_file}) has a row for each kernel and case. The digest identifies the SPIR-V that drivers receive. The\n"
+        "columns after the most bytes of shared memory (LDS) and code on any family are, for each family, VGPRs, SGPRs (with + those in\n"
+        "lanes), subgroups that fit on a SIMD at the same time, the compiler's estimate of the latency of one pass in cycles, and for the\n"
+        "pipelines in the table below also the lanes of a subgroup and the model's share, share with what surrounds the loop, and\n"
+        "limit. -: the family lacks a feature that the kernel needs\n"
         "([reference/kernels.md](reference/kernels.md)), its subgroups have 64 lanes and the case is divided (products of populations\n"
         "whose tiles several threads share, which the host chooses for subgroups of 32), or, in the last three, no loop multiplies."
     )
@@ -166,22 +161,30 @@ def page(registered, families, audited, problems, rows_file):
     yield from model_table(audited)
 
 
+def audited_rows(folder, family, version, rows_file, registered):
+    """The rows of the pipelines that were compiled now, and the previous table's rows of the others."""
+    changed = set(read_table(folder / "changed.tsv"))
+    kept = kept_rows(rows_file, family, version, registered)
+    rows = {key: row for key, row in kept.items() if key not in changed} | read_compiled(folder, family)
+    return add_shares(rows, folder, family)
+
+
 def main(folder, page_file, rows_file, *families):
     folder, page_file, rows_file = map(pathlib.Path, (folder, page_file, rows_file))
     families = dict(family.split("=") for family in families)
-    lines = [line.split("\t") for line in (folder / "kernels.tsv").read_text().splitlines()]
-    registered = {(kernel, case): (name, int(shared), set(needs.split(", "))) for name, kernel, case, shared, needs in lines}
-    audited = {family: read_rows(folder, family) for family in families}
+    registered = read_kernels(folder / "kernels.tsv")
+    audited = {family: audited_rows(folder, family, version, rows_file, registered) for family, version in families.items()}
     problems = [p for family, version in families.items() for p in problems_of(family, version, audited[family], registered)]
     if not registered:
         problems.append("the list of kernels is empty")
     everywhere = set().union(*(rows.keys() for rows in audited.values()))
-    for (kernel, case), (_, _, needs) in registered.items():
-        if (kernel, case) not in everywhere and not needs & NOT_ON_AMD:
+    for (kernel, case), registration in registered.items():
+        if (kernel, case) not in everywhere and not registration.needs & NOT_ON_AMD:
             problems.append(f"{kernel} ({case}): not audited for any family")
     relative = rows_file.relative_to(page_file.parent)
     page_file.write_text("\n".join(page(registered, families, audited, problems, relative)) + "\n")
-    rows_file.write_text("\n".join(rows_of(registered, families, audited)) + "\n")
+    failed = problems or any(folder.glob("*.failed"))
+    write_rows(rows_file, registered, families, audited, set(read_table(folder / "changed.tsv")) if failed else set())
     for problem in problems:
         print(f"FAILED: {problem}")
     rows = sum(map(len, audited.values()))

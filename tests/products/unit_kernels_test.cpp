@@ -148,6 +148,7 @@ class UnitProducts : public UnitKernels {
         constants.dtype = value::dtype_float32;
         constants.a_sharing = sharing_of({sizes.a, p.m, sizes.a_row, p.k, sizes.a_step, 0}, unit_access);
         constants.b_sharing = sharing_of({sizes.b, p.n, sizes.b_column, p.k, sizes.b_step, 0}, unit_access);
+        constants.one_slice = sizes.k_part <= tile.depth && (p.parts - 1) * sizes.k_part < p.k;
         constants.in_parts = p.parts > 1;
         constants.edges = edges_of(p.m, p.n, p.k, tile.rows, tile.columns, tile.depth);
         const std::array accesses{reads(a_memory), reads(b_memory), writes(c_memory)};
@@ -186,10 +187,12 @@ TEST_F(UnitProducts, AreExactInEveryTileAndLayout) {
                     const std::uint32_t rows = tile.rows, columns = tile.columns, depth = tile.depth;
                     with(rows + 8, columns + 24, 2 * depth + 24, 16); // edges, and a rest of k
                     with(8, 16, depth - 8, 0);                        // less than a slice
+                    with(rows, columns, depth, 0);                    // one whole slice
                     with(rows + 3, columns + 1, 2 * depth + 3, 0);    // unaligned, with odd row lengths
                     if (!everything())
                         continue;
-                    with(rows, columns, depth, 0);                // one whole slice
+                    with(rows + 8, columns, 2 * depth, 0, 2);     // in parts of one slice
+                    with(rows + 5, columns - 1, depth - 3, 3);    // unaligned, one incomplete slice
                     with(rows, columns, 3 * depth, 8);            // whole slices
                     with(rows - 8, columns, 3 * depth + 8, 0, 2); // in parts, one with a rest
                     with(37, 45, depth + 7, 3);        // unaligned; incomplete slices end within a group
@@ -323,6 +326,7 @@ class UnitConvolutions : public UnitKernels {
                                                            .shared_numbers = 1,
                                                            .subgroup_size = tile.subgroup_size,
                                                            .idle_subgroups = tile.idle_subgroups,
+                                                           .one_slice = p.k_part <= tile.depth && c.parts == 1,
                                                            .shared_eights = tile.shared_eights,
                                                            .form = c.form,
                                                            .whole_slices = p.k % tile.depth == 0,
@@ -361,6 +365,8 @@ TEST_F(UnitConvolutions, AreExactInEveryTileAndForm) {
             for (const std::uint32_t form : forms) {
                 // 3 x 3, padding 1: k ends within a slice, and slices of pixels cross rows and images.
                 check(type, tile, {form, 3, 7, 5, 24, 40, 7, 5, 3, 3, -1, -1, 1, 1, 1});
+                // 1 x 1: one slice of k, unless pixels are summed.
+                check(type, tile, {form, 1, 10, 10, 64, 24, 10, 10, 1, 1, 0, 0, 1, 1, 1, 1});
                 if (!everything())
                     continue;
                 // The input gradient reads taps in the other direction.

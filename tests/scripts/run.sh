@@ -107,13 +107,13 @@ check 'the Slang compiler cannot be fetched: says what to do' "$(says 'REKINDLE_
 check 'the Slang compiler cannot be fetched: no part of it remains' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
 
 # isa_table SPILLED_VGPRS SCRATCH CASE…: checks one family's rows, one for each CASE, against the two cases 'a' and
-# 'b' of one kernel.
+# 'b' of one kernel. With KEEP, the previous table remains, and only the cases that it has from other code count as changed.
 isa_table() {
     local spilled=$1 scratch=$2 case
     shift 2
-    rm -rf -- "$folder/isa"
-    mkdir "$folder/isa"
-    printf 'family\t%s\ta\t1024\t\nfamily\t%s\t%s\t%s\t%s\n' "${KERNEL:-kernel}" "${KERNEL:-kernel}" "${SECOND:-b}" "${SHARED:-1024}" \
+    [[ -n ${KEEP:-} ]] || rm -rf -- "$folder/isa"
+    mkdir -p "$folder/isa"
+    printf 'family\t%s\ta\td1\t1024\t\nfamily\t%s\t%s\t%s\t%s\t%s\n' "${KERNEL:-kernel}" "${KERNEL:-kernel}" "${SECOND:-b}" "${DIGEST:-d2}" "${SHARED:-1024}" \
         "${NEEDS:-float64}" >"$folder/isa/kernels.tsv"
     {
         printf 'kernel\tcase\tvgprs\tsgprs\tspilled_vgprs\tspilled_sgprs\tscratch_bytes\tlds_bytes\tcode_bytes\t'
@@ -129,14 +129,16 @@ isa_table() {
         done
     } >"$folder/isa/navi10.shares.tsv"
     status=0
-    python3 "$repository/scripts/lib/isa_table.py" "$folder/isa" "$folder/isa/isa.md" "$folder/isa/isa.tsv" navi10=25.0 \
+    python3 "$repository/scripts/lib/isa_changed.py" "$folder/isa/kernels.tsv" "$folder/isa/isa.tsv" "navi10=${MESA:-25.0}" \
+        >"$folder/isa/changed.tsv"
+    python3 "$repository/scripts/lib/isa_table.py" "$folder/isa" "$folder/isa/isa.md" "$folder/isa/isa.tsv" "navi10=${MESA:-25.0}" \
         >"$folder/output" 2>&1 || status=$?
 }
 isa_table 0 0 a b
 check 'ISA audit, nothing wrong: status' "$status" 0
-check 'ISA audit, nothing wrong: a row in the table' "$(grep -c $'^family\tkernel\ta\t1024\t960\t24 128 32 360 64 0.83 0.50 alu$' "$folder/isa/isa.tsv")" 1
+check 'ISA audit, nothing wrong: a row in the table' "$(grep -c $'^family\tkernel\ta\td1\t1024\t960\t24 128 32 360 64 0.83 0.50 alu$' "$folder/isa/isa.tsv")" 1
 NO_SHARE=b isa_table 0 0 a b
-check 'ISA audit, a pipeline without a share that the page does not show' "$status $(grep -c $'^family\tkernel\tb\t1024\t960\t24 128 32 360$' "$folder/isa/isa.tsv")" '0 1'
+check 'ISA audit, a pipeline without a share that the page does not show' "$status $(grep -c $'^family\tkernel\tb\td2\t1024\t960\t24 128 32 360$' "$folder/isa/isa.tsv")" '0 1'
 KERNEL=product_64x64 SECOND='float16, plain' NO_SHARE='float16, plain' isa_table 0 0 a 'float16, plain'
 check 'ISA audit, a pipeline that the model misses: status' "$status $(says 'navi10: product_64x64 (float16, plain): the model has no row')" '1 1'
 isa_table 3 0 a b
@@ -151,6 +153,19 @@ isa_table 0 0 a
 check 'ISA audit, a case that no family compiled: status' "$status $(says 'kernel (b): not audited for any family')" '1 1'
 NEEDS='float64, matrix_quads' isa_table 0 0 a
 check 'ISA audit, a case that no AMD GPU can run: status' "$status" 0
+changed() { tail -n +2 "$folder/isa/changed.tsv" | cut -f 2 | xargs; }
+isa_table 0 0 a b
+KEEP=1 DIGEST=d3 isa_table 0 0 b
+check 'ISA audit, code that has changed: is compiled again, and the other row is kept' \
+    "$status $(changed) $(grep -c $'^family\tkernel\t\(a\td1\|b\td3\)\t1024\t960\t24 128 32 360' "$folder/isa/isa.tsv")" '0 b 2'
+KEEP=1 DIGEST=d3 isa_table 0 0
+check 'ISA audit, nothing has changed: nothing is compiled' \
+    "$status $(changed) $(grep -c $'^family\tkernel\t\(a\td1\|b\td3\)\t1024\t960\t24 128 32 360' "$folder/isa/isa.tsv")" '0  2'
+KEEP=1 DIGEST=d3 MESA=26.0 isa_table 0 0 a b
+check 'ISA audit, another version of Mesa: everything is compiled again' "$status $(changed)" '0 a b'
+KEEP=1 DIGEST=d4 MESA=26.0 isa_table 3 0 b
+KEEP=1 DIGEST=d4 MESA=26.0 isa_table 3 0 b
+check 'ISA audit, a spill: is compiled again the next time' "$status $(changed)" '1 b'
 isa_table 0 0
 check 'ISA audit, an empty list: status' "$status $(says 'no pipeline was audited')" '1 1'
 

@@ -1,16 +1,18 @@
-/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [PATTERN] | compile | list | docs | modules FOLDER |
-///        specialized FOLDER
+/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [PATTERN | @FILE] | compile | list | docs |
+///        modules FOLDER | specialized FOLDER
 ///
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each one that the
 /// driver rejects, and "N pipelines, M failed, K not for this device (it lacks …)". Status 1: one failed, or
 /// none was created.
-/// audit   does the same for the pipelines whose "kernel (case)" the regular expression PATTERN finds, and
+/// audit   does the same for the pipelines whose "kernel (case)" the regular expression PATTERN finds, or that
+/// FILE names (a heading, then a line "kernel", tab, "case" for each; none is no failure), and
 /// prints what the driver reports about the machine code, one line of tab-separated columns for each. On
 /// standard error, a line "compiled", kernel, case and lanes of a subgroup, separated by tabs, follows what
 /// the driver prints about each; the count is the last line. Status 1 also if the driver omits a column.
 /// compile compiles the pipelines that a log on standard input names (compile_times.h) and prints how long
-/// each takes. list    prints every kernel and audit case, one line each: module, kernel, case, the bytes of
-/// shared memory that it may use, and the features that it needs, separated by tabs. docs    prints
+/// each takes. list    prints every kernel and audit case, one line each: module, kernel, case, a digest of the
+/// code that the driver receives and of the constants, the bytes of shared memory that it may use, and the
+/// features that it needs, separated by tabs. docs    prints
 /// docs/reference/kernels.md. modules writes the embedded modules as FOLDER/<family>.spv. Nothing runs on the
 /// device, so it need not be present (RADV_FORCE_FAMILY). specialized writes the module
 /// that the driver receives for each kernel and audit case as FOLDER/<kernel>-<number>.spv.
@@ -21,19 +23,26 @@
 #include "pipeline/pipeline_identity.h"
 #include "pipeline/specialized_module.h"
 
+#include <rekindle/foundation/fnv1a.h>
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/runtime/device.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iomanip>
 #include <iostream>
 #include <regex>
 #include <set>
+#include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rekindle::kernel_tool {
 namespace {
@@ -120,15 +129,32 @@ int matrix(std::string_view family) {
     return status_of(counts);
 }
 
-int audit(std::string_view pattern) {
+using Selection = std::function<bool(const kernels::Kernel&, const kernels::AuditCase&)>;
+
+Selection matching(std::string_view pattern) {
+    return [expression = std::regex{std::string(pattern)}](const auto& kernel, const auto& one) {
+        return std::regex_search(title(kernel, one), expression);
+    };
+}
+
+Selection named_in(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    if (!std::getline(stream, line))
+        throw std::runtime_error("cannot read " + file.string());
+    std::set<std::string> rows;
+    while (std::getline(stream, line))
+        rows.insert(line);
+    return [rows = std::move(rows)](const auto& kernel, const auto& one) {
+        return rows.contains(std::string(kernel.name) + '\t' + std::string(one.name));
+    };
+}
+
+Counts audit(const Selection& selects) {
     const auto device = open_without_running(true);
     write_header(std::cout);
-    const std::regex expression{std::string(pattern)};
     const Counts counts = for_each_pipeline(
-        *device,
-        [&](const auto& kernel, const auto& one) {
-            return std::regex_search(title(kernel, one), expression);
-        },
+        *device, selects,
         [&](const auto& kernel, const auto& one) {
             const auto statistics = device->pipeline_statistics(kernel, one.constants);
             std::cerr << "compiled\t" << kernel.name << '\t' << one.name << '\t'
@@ -136,7 +162,7 @@ int audit(std::string_view pattern) {
             write_row(std::cout, kernel, one, statistics);
         });
     print(counts, std::cerr);
-    return status_of(counts);
+    return counts;
 }
 
 void write_words(const std::filesystem::path& path, std::span<const std::uint32_t> words) {
@@ -171,12 +197,23 @@ int shared_bytes(kernels::Features needs) {
     return needs.contains(kernels::Feature::shared_48k) ? 49'152 : 32'768;
 }
 
+std::string digest_of(const kernels::Kernel& kernel, const kernels::AuditCase& one) {
+    const runtime::PipelineIdentity identity(kernel, one.constants);
+    const std::vector<std::uint32_t> module = runtime::specialized_module(kernel, identity.values);
+    Fnv1a digest;
+    digest.add(std::as_bytes(std::span(module)));
+    digest.add(std::as_bytes(std::span(identity.values)));
+    std::ostringstream text;
+    text << std::hex << std::setw(16) << std::setfill('0') << digest.value();
+    return text.str();
+}
+
 int list() {
     for (const kernels::Kernel& kernel : kernels::all())
         for (const kernels::AuditCase& one : kernel.audit)
             std::cout << kernel.family << '\t' << kernel.name << '\t' << one.name << '\t'
-                      << shared_bytes(kernel.needs | one.needs) << '\t' << names_of(kernel.needs | one.needs)
-                      << '\n';
+                      << digest_of(kernel, one) << '\t' << shared_bytes(kernel.needs | one.needs) << '\t'
+                      << names_of(kernel.needs | one.needs) << '\n';
     return 0;
 }
 
@@ -191,7 +228,8 @@ int main(int argc, char** argv) {
         if (command == "matrix" && argc <= 3)
             return matrix(argument);
         if (command == "audit" && argc <= 3)
-            return audit(argument);
+            return argument.starts_with('@') ? audit(named_in(argument.substr(1))).failed != 0
+                                             : status_of(audit(matching(argument)));
         if (command == "compile" && argc == 2)
             return compile_times(*open_without_running(false), std::cin, std::cout);
         if (command == "list" && argc == 2)
@@ -208,7 +246,7 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << e.what() << '\n';
         return 1;
     }
-    std::cerr << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [PATTERN] | compile | list | docs | "
-                 "modules FOLDER | specialized FOLDER\n";
+    std::cerr << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [PATTERN | @FILE] | compile | list | "
+                 "docs | modules FOLDER | specialized FOLDER\n";
     return 2;
 }

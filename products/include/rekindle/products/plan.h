@@ -47,6 +47,8 @@ struct Plan {
     std::int64_t k_part = 0; ///< a multiple of the tile's depth and of 16; parts * k_part >= k
 
     std::int64_t launches() const { return parts > 1 ? 2 : 1; }
+    /// Whether each part is one slice of a tile, if k is not 0.
+    bool is_one_slice() const { return k_part <= tile.depth; }
     /// For example "128x128/2" or "units 128x192/1"; unique among the plans of a shape.
     std::string name() const;
 };

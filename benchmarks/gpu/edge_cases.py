@@ -1,0 +1,37 @@
+"""The rows of pytorch_device.py --edges: sizes on both sides of those from which on another kernel runs. Such an edge must not be a
+cliff: the time should grow with the work.
+"""
+
+import itertools
+
+import torch
+from device_cases import NAMES, Case, attention, backward_of, elementwise, layer_norm, product, softmax
+
+ELEMENTS = 64 << 20
+COLUMNS = (1024, 2048, 4096, 4097, 6144, 8192, 16384, 65536)  # registers hold rows of up to 4,096 columns
+ROWS = (1, 4, 8, 15, 16, 17, 32, 33, 64, 65, 96, 128, 129)  # vectors, and tiles of 16, 64 and 128 rows
+WIDTHS = (64, 72, 96, 128, 136, 192, 256, 264)  # heads of up to 64, 128 and 256 columns; above, scores are stored
+LENGTH = 1024
+
+
+def row_cases() -> list[Case]:
+    """Softmax and layer norm of 64 M elements."""
+    kinds = {"softmax": elementwise, "layer norm": elementwise, "softmax backward": backward_of, "layer norm backward": backward_of}
+    functions = {"softmax": softmax, "layer norm": layer_norm}
+    return [Case(f"{columns} columns, {name}", make(functions[name.removesuffix(" backward")], ELEMENTS // columns, columns))
+            for name, make in kinds.items() for columns in COLUMNS]
+
+
+def product_cases() -> list[Case]:
+    return [Case(f"{rows} rows by 4096x4096 {layout} {NAMES[dtype]}", product(rows, 4096, 4096, dtype, layout), 2 * rows * 4096 ** 2)
+            for dtype, layout in itertools.product((torch.float16, torch.float32), ("NN", "NT")) for rows in ROWS]
+
+
+def attention_cases() -> list[Case]:
+    return [Case(f"attention, heads of {width} columns, {'backward' if backward else 'forward'} {NAMES[dtype]}",
+                 attention((4, 8, LENGTH, width), False, backward, dtype),
+                 4 * 32 * LENGTH ** 2 * width * (2.5 if backward else 1))
+            for dtype, backward in itertools.product((torch.float16, torch.float32), (False, True)) for width in WIDTHS]
+
+
+CASES = tuple(row_cases() + product_cases() + attention_cases())
