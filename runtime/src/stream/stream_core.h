@@ -156,6 +156,8 @@ class StreamCore final : public StreamTimeline,
 
     /// Throws DeviceLost when the device makes no more progress.
     void await(std::uint64_t value);
+    /// Looks for a short time, without blocking in the driver. Returns whether the value was reached.
+    bool completes_soon(std::uint64_t value) const;
     /// Whether the submitted work has ended, successfully or not.
     bool drained() const noexcept;
     /// Sums the progress of all streams of the device, because one may stand still while another's long work

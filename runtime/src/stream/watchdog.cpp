@@ -14,8 +14,10 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// A blocked thread wakes up late, so waits poll for this long before they block.
-constexpr std::chrono::microseconds longest_polling(100);
+/// A thread that blocks in the driver wakes up late. So a wait first polls, then looks again after short
+/// naps, which take a few percent of a CPU core, and blocks only if that has taken too long.
+constexpr std::chrono::microseconds longest_polling(100), nap(20);
+constexpr std::chrono::milliseconds longest_napping(50);
 
 std::uint64_t nanoseconds(Seconds seconds) {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(seconds).count());
@@ -53,13 +55,25 @@ std::uint64_t StreamCore::progress() const {
     return sum;
 }
 
-void StreamCore::await(std::uint64_t value) {
-    const auto polling_end = std::chrono::steady_clock::now() + longest_polling;
-    do {
+bool StreamCore::completes_soon(std::uint64_t value) const {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    for (;;) {
         if (completed() >= value)
-            return;
-        std::this_thread::yield();
-    } while (std::chrono::steady_clock::now() < polling_end);
+            return true;
+        const auto waited = Clock::now() - begin;
+        if (waited < longest_polling)
+            std::this_thread::yield();
+        else if (waited < longest_napping && !device_->lost())
+            std::this_thread::sleep_for(nap);
+        else
+            return false;
+    }
+}
+
+void StreamCore::await(std::uint64_t value) {
+    if (completes_soon(value))
+        return;
     const Seconds patience(device_->test_mode().watchdog(device_->info().type == DeviceType::cpu));
     const Seconds slice = std::min(patience / 8, Seconds(1));
     ProgressDeadline deadline(patience.count(), 0, ProgressDeadline::Clock::now());
