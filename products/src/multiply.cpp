@@ -121,6 +121,9 @@ void queue_one(const Product& product, std::int64_t matrices, std::int64_t k_par
 struct Sharing {
     std::uint32_t a, b;
 };
+WideAccess quad_access(const Product& product) {
+    return {4, 4 * static_cast<std::uint64_t>(product.element_bytes)};
+}
 Sharing sharing_of_factors(const Product& product, const WideAccess& wide) {
     const Matrix &a = product.a, &b = product.b;
     const auto batch_stride = [&](const Matrix& m) { return product.batch == 1 ? 0 : m.batch_stride; };
@@ -137,9 +140,7 @@ void set_constants(C& constants, const Product& part, const Plan& plan) {
     const std::uint64_t result_bytes = part.result_dtype == part.dtype
                                            ? static_cast<std::uint64_t>(part.element_bytes)
                                            : sum_bytes(part.type);
-    const Sharing sharing = sharing_of_factors(
-        part,
-        tile.on_units ? unit_access : WideAccess{4, 4 * static_cast<std::uint64_t>(part.element_bytes)});
+    const Sharing sharing = sharing_of_factors(part, tile.on_units ? unit_access : quad_access(part));
     constants.dtype = tile.on_units ? part.result_dtype : part.dtype;
     constants.edges = edges_of(c.rows, c.columns, part.a.columns, tile.rows, tile.columns, tile.depth);
     constants.a_sharing = sharing.a;
@@ -214,13 +215,30 @@ void multiply(const Product& product, const Plan& plan, const QueueLaunch& queue
         for_each_panel(product, most_groups * plan.tile.rows, most_groups * plan.tile.columns, queue_part);
 }
 
+VectorPlan vector_plan_of(const DeviceParameters& device, const Product& product) {
+    const Matrix& a = product.a;
+    const bool contiguous = a.column_stride <= a.row_stride || a.rows == 1;
+    const bool rows_in_quads =
+        sharing_of_factors(product, quad_access(product)).a == kernels::value::sharing_quads_along_outer;
+    return vector_plan(device, a.rows, a.columns, product.batch, contiguous, rows_in_quads);
+}
+
 void multiply_vector(const Product& product, const VectorPlan& plan, const QueueLaunch& queue) {
     const Kernels family = kernels_of(product.type);
     const auto queue_part = [&](const Product& part, std::int64_t batch) {
-        const kernels::ProductConstants constants{.dtype = part.dtype,
-                                                  .shared_numbers = 256,
-                                                  .in_parts = plan.parts > 1 ? 1u : 0u,
-                                                  .adds = part.d.has_value() ? 1u : 0u};
+        const Sharing sharing = sharing_of_factors(part, quad_access(part));
+        const bool steps_in_quads = sharing.a == kernels::value::sharing_quads_along_k &&
+                                    sharing.b == kernels::value::sharing_quads_along_k;
+        const kernels::ProductConstants constants{
+            .dtype = part.dtype,
+            .shared_numbers = plan.rows_in_quads ? 1024u : 256u,
+            .a_sharing = plan.rows_in_quads ? kernels::value::sharing_quads_along_outer
+                         : steps_in_quads   ? kernels::value::sharing_quads_along_k
+                                            : kernels::value::sharing_lanes_along_k,
+            .b_sharing = steps_in_quads ? kernels::value::sharing_quads_along_k
+                                        : kernels::value::sharing_lanes_along_k,
+            .in_parts = plan.parts > 1 ? 1u : 0u,
+            .adds = part.d.has_value() ? 1u : 0u};
         queue_one<kernels::ProductParameters>(part, batch * plan.parts, plan.k_part,
                                               plan.lanes > 8 ? family.vector_rows : family.vector_columns,
                                               linear_groups(part.c.rows, plan.rows), constants.list(), queue);

@@ -152,8 +152,8 @@ double estimate(const DeviceParameters& device, const ConvolutionShape& shape, c
 }
 
 std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductShape& shape) {
-    // A smaller product would leave most of a matrix unit unused.
-    const bool large = std::min({shape.m, shape.n, shape.k}) >= 16;
+    // With few rows or columns, most of a matrix unit is unused, but loading the other factor takes longest.
+    const bool large = std::min(shape.m, shape.n) >= 2 && std::max(shape.m, shape.n) >= 16 && shape.k >= 16;
     std::vector<Tile> tiles = large ? unit_product_tiles(device, shape.type) : std::vector<Tile>();
     if (tiles.empty())
         tiles = product_tiles(device, shape.type);
@@ -196,12 +196,13 @@ template const Plan& fastest_plan(const DeviceParameters&, const ProductShape&, 
 template const Plan& fastest_plan(const DeviceParameters&, const ConvolutionShape&, const std::vector<Plan>&);
 
 VectorPlan vector_plan(const DeviceParameters& device, std::int64_t rows, std::int64_t k, std::int64_t batch,
-                       bool contiguous) {
+                       bool contiguous, bool rows_in_quads) {
     constexpr std::int64_t threads = 256, groups_per_unit = 2;
     constexpr std::int64_t most_vector_parts = 256;
     VectorPlan plan;
     plan.lanes = contiguous && k >= 64 ? 64 : 8;
-    plan.rows = threads / plan.lanes;
+    plan.rows_in_quads = rows_in_quads && plan.lanes == 8;
+    plan.rows = threads / plan.lanes * (plan.rows_in_quads ? 4 : 1);
     const std::int64_t groups = ceil_div(rows, plan.rows) * batch;
     std::int64_t target = 1;
     if (batch * most_vector_parts <= most_groups)

@@ -108,8 +108,11 @@ TEST(Plans, UseMatrixUnitsWhereTheDeviceHasThem) {
         wide.type = ElementType::float32;
         EXPECT_FALSE(plan_for(device.parameters, wide).tile.on_units) << device.name;
     }
+    const DeviceParameters with_units = invented(60, 32, true);
+    EXPECT_TRUE(plan_for(with_units, {ElementType::float16, 512, 8, 512, 1}).tile.on_units);
+    EXPECT_TRUE(plan_for(with_units, {ElementType::float16, 2, 512, 512, 1}).tile.on_units);
     // Smaller than a matrix unit's tile.
-    EXPECT_FALSE(plan_for(invented(60, 32, true), {ElementType::float16, 512, 8, 512, 1}).tile.on_units);
+    EXPECT_FALSE(plan_for(with_units, {ElementType::float16, 8, 8, 512, 1}).tile.on_units);
 }
 
 TEST(Plans, TakeTheSecondShapeOfUnitsWhereTheFirstFailedItsSelfTest) {
@@ -284,12 +287,13 @@ TEST(VectorPlans, CoverKAndSplitItOnlyForFewRows) {
     for (const InventedDevice& device : invented_devices())
         for (const std::int64_t rows : {1, 40, 5000, 200000})
             for (const std::int64_t k : {0, 1, 63, 64, 5000, 10'000'000})
-                for (const bool contiguous : {false, true}) {
-                    const VectorPlan plan = vector_plan(device.parameters, rows, k, 1, contiguous);
+                for (const int layout : {0, 1, 2}) {
+                    const VectorPlan plan =
+                        vector_plan(device.parameters, rows, k, 1, layout == 1, layout == 2);
                     EXPECT_GE(plan.parts * plan.k_part, k);
                     EXPECT_EQ(plan.k_part % plan.lanes, 0);
                     EXPECT_LE(plan.k_part / plan.lanes, most_iterations);
-                    EXPECT_EQ(plan.lanes * plan.rows, 256);
+                    EXPECT_EQ(plan.lanes * plan.rows, plan.rows_in_quads ? 1024 : 256);
                     if (rows == 200000 && k <= 5000) {
                         EXPECT_EQ(plan.parts, 1);
                     }

@@ -189,8 +189,11 @@ TEST_F(UnitProducts, AreExactInEveryTileAndLayout) {
                     with(8, 16, depth - 8, 0);                        // less than a slice
                     with(rows, columns, depth, 0);                    // one whole slice
                     with(rows + 3, columns + 1, 2 * depth + 3, 0);    // unaligned, with odd row lengths
+                    with(3, columns + 8, 2 * depth, 0);               // few rows
                     if (!everything())
                         continue;
+                    with(rows + 8, 5, depth + 8, 0, 2);           // few columns
+                    with(2, columns + 1, 3 * depth, 0);           // few rows, unaligned
                     with(rows + 8, columns, 2 * depth, 0, 2);     // in parts of one slice
                     with(rows + 5, columns - 1, depth - 3, 3);    // unaligned, one incomplete slice
                     with(rows, columns, 3 * depth, 8);            // whole slices
@@ -320,19 +323,19 @@ class UnitConvolutions : public UnitKernels {
         p.matrix = matrix_memory.pointer().address;
         p.result = result_memory.pointer().address;
         p.k_part = ceil_div(ceil_div(p.k, static_cast<std::uint32_t>(c.parts)), tile.depth) * tile.depth;
-        const kernels::ConvolutionUnitsConstants constants{.dtype = value::dtype_float32,
-                                                           .edges = p.m % tile.rows != 0 ||
-                                                                    p.n % tile.columns != 0,
-                                                           .shared_numbers = 1,
-                                                           .subgroup_size = tile.subgroup_size,
-                                                           .idle_subgroups = tile.idle_subgroups,
-                                                           .one_slice = p.k_part <= tile.depth && c.parts == 1,
-                                                           .shared_eights = tile.shared_eights,
-                                                           .form = c.form,
-                                                           .whole_slices = p.k % tile.depth == 0,
-                                                           .in_parts = c.parts > 1,
-                                                           .has_bias = 0,
-                                                           .stores_quads = 0};
+        const kernels::ConvolutionUnitsConstants constants{
+            .dtype = value::dtype_float32,
+            .edges = p.m % tile.rows != 0 || p.n % tile.columns != 0,
+            .shared_numbers = 1,
+            .subgroup_size = tile.subgroup_size,
+            .idle_subgroups = tile.idle_subgroups,
+            .one_slice = p.k_part <= tile.depth && c.parts == 1,
+            .shared_eights = tile.shared_eights,
+            .form = c.form,
+            .whole_slices = p.k % tile.depth == 0,
+            .in_parts = c.parts > 1,
+            .has_bias = 0,
+            .stores_quads = 0};
         const std::array accesses{reads(image_memory), reads(matrix_memory), writes(result_memory)};
         stream->launch(
             *tile.kernel,

@@ -20,6 +20,8 @@ CASES = {
     "any number of inputs": ((4, 50, 33, 32), (64, 50, 3, 3), dict(padding=1)),
     "5 x 5": ((2, 48, 28, 28), (64, 48, 5, 5), dict(padding=2)),
     "7 x 7, stride 2": ((2, 32, 57, 40), (64, 32, 7, 7), dict(stride=2, padding=3)),
+    "7 x 7, stride 2, three channels": ((3, 3, 112, 112), (64, 3, 7, 7), dict(stride=2, padding=3)),
+    "patches of three channels": ((4, 3, 64, 64), (192, 3, 16, 16), dict(stride=16)),
     "1 x 7": ((3, 64, 24, 40), (96, 64, 1, 7), dict(padding=(0, 3))),
     "dilation": ((3, 64, 32, 32), (64, 64, 3, 3), dict(dilation=2, padding=2)),
     "stride": ((4, 64, 45, 47), (128, 64, 3, 3), dict(stride=2, padding=1)),

@@ -85,6 +85,23 @@ class Products(ScaledOnBoth):
         self.compare(torch.vdot, randn(10), randn(10))
         self.compare(torch.dot, torch.rand(1000000), torch.rand(1000000))
 
+    def test_vectors_of_every_dtype(self):
+        """Rows and columns in groups of four, and not; from an aligned address, and not; long ones in parts."""
+        for dtype in (torch.float32, torch.float64, *(torch.float16, torch.bfloat16), *INTEGERS):
+            def numbers(*sizes):
+                return randn(*sizes).to(dtype) if dtype.is_floating_point else torch.randint(0, 5, sizes).to(dtype)
+            for m, k in ((128, 256), (132, 260), (131, 259), (4, 9000), (9000, 4), (1, 64)):
+                a, columns, x = numbers(m, k), numbers(k, m).t(), numbers(k)
+                message = f"{m} x {k} {dtype}"
+                self.compare(torch.mv, a, x, message=message)
+                self.compare(torch.mv, columns, x, message=f"{message}, columns in memory")
+                self.compare(torch.mm, x[None], a.t(), message=f"{message}, one row")
+            self.compare(lambda a, x: torch.mv(a[:, 1:], x[1:]), numbers(64, 261), numbers(261), message=f"not aligned {dtype}")
+            self.compare(lambda a, x: torch.mv(a[1:].t(), x[1:]), numbers(261, 66), numbers(261), message=f"not aligned {dtype}")
+            self.compare(lambda a, x: a.matmul(x[..., None]), numbers(3, 64, 128), numbers(3, 128), message=f"batch {dtype}")
+            self.compare(lambda d, a, x: torch.addmv(d, a.t(), x, beta=2, alpha=3), numbers(64), numbers(100, 64), numbers(100),
+                         message=f"added {dtype}")
+
     def test_a_nan_stays_in_its_row(self):
         a, b = torch.ones(40, 40), torch.ones(40, 40)
         a[3, 5] = float("nan")
@@ -114,7 +131,8 @@ class Products(ScaledOnBoth):
     def test_sixteen_bits_in_every_layout(self):
         """Whole tiles, edges, and strides; devices with matrix units use them."""
         for plain, transposed in self.sixteen_bits():
-            for m, n, k in ((16, 16, 16), (17, 19, 23), (64, 64, 64), (65, 63, 31), (200, 136, 72), (33, 129, 2000)):
+            for m, n, k in ((16, 16, 16), (17, 19, 23), (64, 64, 64), (65, 63, 31), (200, 136, 72), (33, 129, 2000),
+                            (2, 64, 64), (3, 100, 70), (7, 200, 130), (8, 72, 640), (90, 2, 64), (72, 12, 200)):
                 for first in (plain, transposed):
                     for second in (plain, transposed):
                         message = f"{m} x {n} x {k}, {first.__name__}, {second.__name__}"

@@ -81,10 +81,12 @@ const Plan& fastest_plan(const DeviceParameters& device, const Shape& shape, con
 struct VectorPlan {
     std::int64_t lanes = 8, rows = 32; ///< rows of a workgroup
     std::int64_t parts = 1, k_part = 0;
+    bool rows_in_quads = false; ///< a thread loads four adjacent rows at once
 };
-/// contiguous: whether the elements of a row of the matrix are closer together than its rows.
+/// contiguous: whether the elements of a row of the matrix are closer together than its rows. rows_in_quads:
+/// whether four adjacent rows can be loaded at once.
 VectorPlan vector_plan(const DeviceParameters& device, std::int64_t rows, std::int64_t k, std::int64_t batch,
-                       bool contiguous);
+                       bool contiguous, bool rows_in_quads = false);
 
 /// Whether Winograd's algorithm, which takes `multiply_adds` and writes and reads `transformed_bytes`, is
 /// faster in float32 than a sum of products that takes `direct_multiply_adds`.

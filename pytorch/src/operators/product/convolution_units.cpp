@@ -10,6 +10,7 @@
 #include <rekindle/kernels/values.h>
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -222,6 +223,36 @@ void run_weight(const Work& work, const Plan& plan, const ConvolutionOperands& o
     }
 }
 
+/// The same convolution with more channels, as loads of eight channels need them.
+Geometry in_eights(Geometry g, Operation operation) {
+    if (operation != Operation::input_gradient)
+        g.in_channels = ceil_div<std::int64_t>(g.in_channels, 8) * 8;
+    if (operation != Operation::forward)
+        g.out_channels = ceil_div<std::int64_t>(g.out_channels, 8) * 8;
+    return g;
+}
+bool has_more_channels(const Geometry& g, const Geometry& than) {
+    return g.in_channels != than.in_channels || g.out_channels != than.out_channels;
+}
+
+/// An uninitialized tensor in channels_last, with the same spatial dimensions and these sizes of the first
+/// two.
+Tensor resized(const Tensor& tensor, std::int64_t first, std::int64_t second) {
+    std::vector<std::int64_t> sizes{first};
+    sizes.insert(sizes.end(), tensor.sizes().begin() + 2, tensor.sizes().end());
+    sizes.push_back(second);
+    return at::empty(sizes, tensor.options()).movedim(-1, 1);
+}
+Tensor part_of(const Tensor& tensor, const Tensor& like) {
+    return tensor.narrow(0, 0, like.size(0)).narrow(1, 0, like.size(1));
+}
+/// A copy in channels_last with zeros for the additional numbers.
+Tensor padded_to(const Tensor& tensor, std::int64_t first, std::int64_t second) {
+    Tensor padded = resized(tensor, first, second).zero_();
+    part_of(padded, tensor).copy_(tensor);
+    return padded;
+}
+
 /// Whether a matrix product can read the images without a copy, eight numbers at a time.
 bool is_product(const Geometry& g, const ConvolutionOperands& operands) {
     if (!g.per_pixel())
@@ -237,16 +268,15 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     if (!products::has_matrix_units(planner(device.index()).device(), element_type(dtype)) || g.groups != 1 ||
         g.dimensions() > 2 || (operation == Operation::input_gradient && !g.unit_stride()))
         return false;
-    // A load reads eight channels.
-    if ((operation != Operation::input_gradient && g.in_channels % 8 != 0) ||
-        (operation != Operation::forward && g.out_channels % 8 != 0))
+    const Geometry padded = in_eights(g, operation);
+    if (has_more_channels(padded, g) && g.per_pixel()) // a matrix product reads any number of channels
         return false;
-    const Work work(g, operation, false);
+    const Work work(padded, operation, false);
     if (std::min({work.m, work.n, work.k}) < 16 || !work.fits())
         return false;
     // Assumes the worst case: contiguous images, which must be copied to channels_last.
     const std::int64_t gradient = operation == Operation::weight_gradient ? work.m * work.k : 0;
-    const std::int64_t weight = g.in_channels * g.out_channels * volume(g.kernel);
+    const std::int64_t weight = padded.in_channels * padded.out_channels * volume(g.kernel);
     const std::int64_t moved = g.batch * volume(work.image) * work.image_channels + gradient + weight;
     return planner(device.index())
         .units_are_faster(work.shape(dtype),
@@ -277,10 +307,39 @@ Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& o
                         sum_tolerance(dtype, work.k)})];
 }
 
+/// padded: the geometry with channels in eights.
+void convolve_padded(const Geometry& padded, Operation operation, const ConvolutionOperands& operands) {
+    const auto& [image, other, result, bias] = operands;
+    const std::int64_t in = padded.in_channels, out = padded.out_channels;
+    switch (operation) {
+    case Operation::forward:
+        convolve_on_units(
+            padded, operation,
+            {padded_to(image, image.size(0), in), padded_to(other, other.size(0), in), result, bias});
+        return;
+    case Operation::input_gradient:
+        convolve_on_units(
+            padded, operation,
+            {padded_to(image, image.size(0), out), padded_to(other, out, other.size(1)), result, bias});
+        return;
+    case Operation::weight_gradient:
+        const Tensor whole = resized(result, out, in);
+        convolve_on_units(
+            padded, operation,
+            {padded_to(image, image.size(0), in), padded_to(other, other.size(0), out), whole, bias});
+        result.copy_(part_of(whole, result));
+        return;
+    }
+}
+
 } // namespace
 
 void convolve_on_units(const Geometry& g, ConvolutionOperation operation,
                        const ConvolutionOperands& operands) {
+    if (const Geometry padded = in_eights(g, operation); has_more_channels(padded, g)) {
+        convolve_padded(padded, operation, operands);
+        return;
+    }
     if (operation != Operation::weight_gradient && is_product(g, operands)) {
         multiply_pixels(g, operation, operands);
         return;

@@ -143,10 +143,8 @@ void multiply_tiles(const Product& work) {
 
 /// B is one column.
 void multiply_vector(const Product& work) {
-    const products::Matrix& a = work.product.a;
-    const bool contiguous = a.column_stride <= a.row_stride || a.rows == 1;
-    const products::VectorPlan plan = products::vector_plan(
-        planner(work.sizes.device.index()).device(), a.rows, a.columns, work.product.batch, contiguous);
+    const products::VectorPlan plan =
+        products::vector_plan_of(planner(work.sizes.device.index()).device(), work.product);
     multiply_in_parts(work, plan.parts,
                       [&](const products::Product& product, const products::QueueLaunch& queue) {
                           products::multiply_vector(product, plan, queue);
