@@ -4,13 +4,13 @@
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each one that the
 /// driver rejects, and "N pipelines, M failed, K not for this device (it lacks …)". Status 1: one failed, or
 /// none was created.
-/// audit   does the same for the pipelines whose "kernel (case)" the regular expression PATTERN finds, or that
-/// FILE names (a heading, then a line "kernel", tab, "case" for each; none is no failure), and
-/// prints what the driver reports about the machine code, one line of tab-separated columns for each. On
-/// standard error, a line "compiled", kernel, case and lanes of a subgroup, separated by tabs, follows what
-/// the driver prints about each; the count is the last line. Status 1 also if the driver omits a column.
-/// compile compiles the pipelines that a log on standard input names (compile_times.h) and prints how long
-/// each takes. list    prints every kernel and audit case, one line each: module, kernel, case, a digest of the
+/// audit   does the same for the pipelines whose "kernel (case)" the regular expression PATTERN finds, or
+/// that FILE names (a heading, then a line "kernel", tab, "case" for each; none is no failure), and prints
+/// what the driver reports about the machine code, one line of tab-separated columns for each. On standard
+/// error, a line "compiled", kernel, case and lanes of a subgroup, separated by tabs, follows what the driver
+/// prints about each; the count is the last line. Status 1 also if the driver omits a column. compile
+/// compiles the pipelines that a log on standard input names (compile_times.h) and prints how long each
+/// takes. list    prints every kernel and audit case, one line each: module, kernel, case, a digest of the
 /// code that the driver receives and of the constants, the bytes of shared memory that it may use, and the
 /// features that it needs, separated by tabs. docs    prints
 /// docs/reference/kernels.md. modules writes the embedded modules as FOLDER/<family>.spv. Nothing runs on the
@@ -153,14 +153,12 @@ Selection named_in(const std::filesystem::path& file) {
 Counts audit(const Selection& selects) {
     const auto device = open_without_running(true);
     write_header(std::cout);
-    const Counts counts = for_each_pipeline(
-        *device, selects,
-        [&](const auto& kernel, const auto& one) {
-            const auto statistics = device->pipeline_statistics(kernel, one.constants);
-            std::cerr << "compiled\t" << kernel.name << '\t' << one.name << '\t'
-                      << value_of("subgroupSize", statistics) << std::endl;
-            write_row(std::cout, kernel, one, statistics);
-        });
+    const Counts counts = for_each_pipeline(*device, selects, [&](const auto& kernel, const auto& one) {
+        const auto statistics = device->pipeline_statistics(kernel, one.constants);
+        std::cerr << "compiled\t" << kernel.name << '\t' << one.name << '\t'
+                  << value_of("subgroupSize", statistics) << std::endl;
+        write_row(std::cout, kernel, one, statistics);
+    });
     print(counts, std::cerr);
     return counts;
 }
