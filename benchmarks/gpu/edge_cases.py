@@ -23,7 +23,8 @@ def row_cases() -> list[Case]:
 
 
 def product_cases() -> list[Case]:
-    return [Case(f"{rows} x 4096 by 4096 x 4096 {layout} {NAMES[dtype]}", product(rows, 4096, 4096, dtype, layout), 2 * rows * 4096 ** 2)
+    return [Case(f"{rows} x 4096 by 4096 x 4096 {layout} {NAMES[dtype]}",
+                 product(rows, 4096, 4096, dtype, layout), 2 * rows * 4096 ** 2)
             for dtype, layout in itertools.product((torch.float16, torch.float32), ("NN", "NT")) for rows in ROWS]
 
 
