@@ -10,7 +10,6 @@
 #include <rekindle/kernels/values.h>
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -223,7 +222,7 @@ void run_weight(const Work& work, const Plan& plan, const ConvolutionOperands& o
     }
 }
 
-/// The same convolution with more channels, as loads of eight channels need them.
+/// Rounds the number of channels up to a multiple of eight, because the kernel loads eight channels at once.
 Geometry in_eights(Geometry g, Operation operation) {
     if (operation != Operation::input_gradient)
         g.in_channels = ceil_div<std::int64_t>(g.in_channels, 8) * 8;
@@ -235,19 +234,23 @@ bool has_more_channels(const Geometry& g, const Geometry& than) {
     return g.in_channels != than.in_channels || g.out_channels != than.out_channels;
 }
 
-/// An uninitialized tensor in channels_last, with the same spatial dimensions and these sizes of the first
-/// two.
+/// An uninitialized tensor in channels_last that differs from `tensor` only in the sizes of its first two
+/// dimensions.
 Tensor resized(const Tensor& tensor, std::int64_t first, std::int64_t second) {
     std::vector<std::int64_t> sizes{first};
     sizes.insert(sizes.end(), tensor.sizes().begin() + 2, tensor.sizes().end());
     sizes.push_back(second);
     return at::empty(sizes, tensor.options()).movedim(-1, 1);
 }
+/// The beginning of `tensor` in its first two dimensions, with the sizes of `like`.
 Tensor part_of(const Tensor& tensor, const Tensor& like) {
     return tensor.narrow(0, 0, like.size(0)).narrow(1, 0, like.size(1));
 }
-/// A copy in channels_last with zeros for the additional numbers.
+/// Extends the first two dimensions with zeros, in a copy in channels_last. Returns the tensor itself if it
+/// has these sizes.
 Tensor padded_to(const Tensor& tensor, std::int64_t first, std::int64_t second) {
+    if (tensor.size(0) == first && tensor.size(1) == second)
+        return tensor;
     Tensor padded = resized(tensor, first, second).zero_();
     part_of(padded, tensor).copy_(tensor);
     return padded;
@@ -307,7 +310,7 @@ Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& o
                         sum_tolerance(dtype, work.k)})];
 }
 
-/// padded: the geometry with channels in eights.
+/// Pads the operands with channels of zeros. padded: in_eights(the operands' geometry).
 void convolve_padded(const Geometry& padded, Operation operation, const ConvolutionOperands& operands) {
     const auto& [image, other, result, bias] = operands;
     const std::int64_t in = padded.in_channels, out = padded.out_channels;
