@@ -132,6 +132,16 @@ Sharing sharing_of_factors(const Product& product, const WideAccess& wide) {
         sharing_of({b.address, b.columns, b.column_stride, a.columns, b.row_stride, batch_stride(b)}, wide)};
 }
 
+/// The same for a matrix and a vector.
+Sharing sharing_of_vector(const Product& product, const VectorPlan& plan) {
+    constexpr std::uint32_t quads = kernels::value::sharing_quads_along_k,
+                            numbers = kernels::value::sharing_lanes_along_k;
+    if (plan.rows_in_quads)
+        return {kernels::value::sharing_quads_along_outer, numbers};
+    const Sharing sharing = sharing_of_factors(product, quad_access(product));
+    return sharing.a == quads && sharing.b == quads ? sharing : Sharing{numbers, numbers};
+}
+
 /// The constants that depend on the operands. C: ProductConstants or ProductUnitsConstants.
 template <class C>
 void set_constants(C& constants, const Product& part, const Plan& plan) {
@@ -215,7 +225,7 @@ void multiply(const Product& product, const Plan& plan, const QueueLaunch& queue
         for_each_panel(product, most_groups * plan.tile.rows, most_groups * plan.tile.columns, queue_part);
 }
 
-VectorPlan vector_plan_of(const DeviceParameters& device, const Product& product) {
+VectorPlan vector_plan(const DeviceParameters& device, const Product& product) {
     const Matrix& a = product.a;
     const bool contiguous = a.column_stride <= a.row_stride || a.rows == 1;
     const bool rows_in_quads =
@@ -226,19 +236,13 @@ VectorPlan vector_plan_of(const DeviceParameters& device, const Product& product
 void multiply_vector(const Product& product, const VectorPlan& plan, const QueueLaunch& queue) {
     const Kernels family = kernels_of(product.type);
     const auto queue_part = [&](const Product& part, std::int64_t batch) {
-        const Sharing sharing = sharing_of_factors(part, quad_access(part));
-        const bool steps_in_quads = sharing.a == kernels::value::sharing_quads_along_k &&
-                                    sharing.b == kernels::value::sharing_quads_along_k;
-        const kernels::ProductConstants constants{
-            .dtype = part.dtype,
-            .shared_numbers = plan.rows_in_quads ? 1024u : 256u,
-            .a_sharing = plan.rows_in_quads ? kernels::value::sharing_quads_along_outer
-                         : steps_in_quads   ? kernels::value::sharing_quads_along_k
-                                            : kernels::value::sharing_lanes_along_k,
-            .b_sharing = steps_in_quads ? kernels::value::sharing_quads_along_k
-                                        : kernels::value::sharing_lanes_along_k,
-            .in_parts = plan.parts > 1 ? 1u : 0u,
-            .adds = part.d.has_value() ? 1u : 0u};
+        const Sharing sharing = sharing_of_vector(part, plan);
+        const kernels::ProductConstants constants{.dtype = part.dtype,
+                                                  .shared_numbers = plan.rows_in_quads ? 1024u : 256u,
+                                                  .a_sharing = sharing.a,
+                                                  .b_sharing = sharing.b,
+                                                  .in_parts = plan.parts > 1 ? 1u : 0u,
+                                                  .adds = part.d.has_value() ? 1u : 0u};
         queue_one<kernels::ProductParameters>(part, batch * plan.parts, plan.k_part,
                                               plan.lanes > 8 ? family.vector_rows : family.vector_columns,
                                               linear_groups(part.c.rows, plan.rows), constants.list(), queue);

@@ -152,7 +152,8 @@ double estimate(const DeviceParameters& device, const ConvolutionShape& shape, c
 }
 
 std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductShape& shape) {
-    // With few rows or columns, most of a matrix unit is unused, but loading the other factor takes longest.
+    // Two rows or columns are enough: they leave most of a matrix unit unused, but then loading the other
+    // factor takes longer than multiplying.
     const bool large = std::min(shape.m, shape.n) >= 2 && std::max(shape.m, shape.n) >= 16 && shape.k >= 16;
     std::vector<Tile> tiles = large ? unit_product_tiles(device, shape.type) : std::vector<Tile>();
     if (tiles.empty())

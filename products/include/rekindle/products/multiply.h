@@ -54,9 +54,9 @@ using QueueLaunch = std::function<void(const Launch&)>;
 /// must hold the sums of all parts, [batch * parts, m, n] without gaps, and D must be empty. Throws
 /// runtime::Error for sizes and strides of 2^31 and above.
 void multiply(const Product& product, const Plan& plan, const QueueLaunch& queue);
-/// The plan of a product with one column.
-VectorPlan vector_plan_of(const DeviceParameters& device, const Product& product);
-/// Like multiply, for a product with one column and a plan from vector_plan_of.
+/// Chooses how to multiply if B has one column.
+VectorPlan vector_plan(const DeviceParameters& device, const Product& product);
+/// Like multiply, if B has one column. plan: vector_plan(device, product).
 void multiply_vector(const Product& product, const VectorPlan& plan, const QueueLaunch& queue);
 
 /// Partial sums of the accumulator type. Strides are in numbers; rows are contiguous.

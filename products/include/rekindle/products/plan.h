@@ -47,7 +47,7 @@ struct Plan {
     std::int64_t k_part = 0; ///< a multiple of the tile's depth and of 16; parts * k_part >= k
 
     std::int64_t launches() const { return parts > 1 ? 2 : 1; }
-    /// Whether each part is one slice of a tile, if k is not 0.
+    /// Whether k, or each part of it, fits in a single slice. Meaningless if k is 0.
     bool is_one_slice() const { return k_part <= tile.depth; }
     /// For example "128x128/2" or "units 128x192/1"; unique among the plans of a shape.
     std::string name() const;
@@ -84,9 +84,9 @@ struct VectorPlan {
     bool rows_in_quads = false; ///< a thread loads four adjacent rows at once
 };
 /// contiguous: whether the elements of a row of the matrix are closer together than its rows. rows_in_quads:
-/// whether four adjacent rows can be loaded at once.
+/// whether the matrix is aligned so that a thread can load the same element of four adjacent rows at once.
 VectorPlan vector_plan(const DeviceParameters& device, std::int64_t rows, std::int64_t k, std::int64_t batch,
-                       bool contiguous, bool rows_in_quads = false);
+                       bool contiguous, bool rows_in_quads);
 
 /// Whether Winograd's algorithm, which takes `multiply_adds` and writes and reads `transformed_bytes`, is
 /// faster in float32 than a sum of products that takes `direct_multiply_adds`.

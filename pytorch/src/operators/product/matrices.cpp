@@ -144,7 +144,7 @@ void multiply_tiles(const Product& work) {
 /// B is one column.
 void multiply_vector(const Product& work) {
     const products::VectorPlan plan =
-        products::vector_plan_of(planner(work.sizes.device.index()).device(), work.product);
+        products::vector_plan(planner(work.sizes.device.index()).device(), work.product);
     multiply_in_parts(work, plan.parts,
                       [&](const products::Product& product, const products::QueueLaunch& queue) {
                           products::multiply_vector(product, plan, queue);
