@@ -1,5 +1,5 @@
-"""The rows of pytorch_device.py --edges: sizes on both sides of those from which on another kernel runs. Such an edge must not be a
-cliff: the time should grow with the work.
+"""The rows of pytorch_device.py --edges: sizes just below and above those at which the kernel changes. The time should grow with the
+work there, and not jump.
 """
 
 import itertools
@@ -8,9 +8,9 @@ import torch
 from device_cases import NAMES, Case, attention, backward_of, elementwise, layer_norm, product, softmax
 
 ELEMENTS = 64 << 20
-COLUMNS = (1024, 2048, 4096, 4097, 6144, 8192, 16384, 65536)  # registers hold rows of up to 4,096 columns
-ROWS = (1, 4, 8, 15, 16, 17, 32, 33, 64, 65, 96, 128, 129)  # vectors, and tiles of 16, 64 and 128 rows
-WIDTHS = (64, 72, 96, 128, 136, 192, 256, 264)  # heads of up to 64, 128 and 256 columns; above, scores are stored
+COLUMNS = (1024, 2048, 4096, 4097, 6144, 8192, 16384, 65536)  # rows of up to 4,096 columns stay in registers
+ROWS = (1, 4, 8, 15, 16, 17, 32, 33, 64, 65, 96, 128, 129)  # a vector; then tiles of 64 and 128 rows
+WIDTHS = (64, 72, 96, 128, 136, 192, 256, 264)  # tiles are 64, 128 or 256 wide; wider heads store their scores
 LENGTH = 1024
 
 

@@ -102,7 +102,7 @@ def model_rows() -> list[Case]:
     outside = [("torchvision", "resnet50", 32), ("torchvision", "mobilenet_v2", 32), ("torchvision", "densenet121", 16),
                ("torchvision", "vgg16", 16), ("timm", "convnext_tiny", 16), ("timm", "vit_small_patch16_224", 32),
                ("timm", "swin_tiny_patch4_window7_224", 16), ("timm", "efficientnet_b0", 32), ("timm", "mixer_s32_224", 32),
-               # so small that the host limits both devices: what autocast adds to their steps is host time
+               # With two images, the host limits both devices, so what autocast adds to a step is host time.
                ("timm", "mobilenetv4_conv_medium", 2), ("timm", "maxvit_tiny_tf_224", 2)]
     missing = set()
     for package, name, batch in outside:

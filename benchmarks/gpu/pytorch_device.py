@@ -5,7 +5,7 @@
 
 Each row: milliseconds on both; "speed": CUDA's time divided by ours (1 = equal); TFLOP/s where a row counts operations.
 The rows are those of device_cases.py, with --models those of model_rows.py (training steps of whole models), or with --edges
-those of edge_cases.py (sizes on both sides of those from which on another kernel runs). The two devices alternate, each in its
+those of edge_cases.py (sizes just below and above those at which the kernel changes). The two devices alternate, each in its
 own process.
 Before a figure counts, a device has run the same work for 60 ms, because an idle GPU runs at a fraction of its clock;
 figures are medians over the rounds, each of as many runs as fill --seconds.
@@ -159,7 +159,7 @@ def main() -> int:
     tables.add_argument("--models", dest="table", action="store_const", const="models", default="operators",
                         help="training steps of whole models instead of operators")
     tables.add_argument("--edges", dest="table", action="store_const", const="edges",
-                        help="sizes on both sides of those from which on another kernel runs")
+                        help="sizes just below and above those at which the kernel changes")
     parser.add_argument("--only", nargs="*", default=[""], help="run only cases whose name contains one of these texts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="that the runs of one round fill")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints the pipelines that the audit has to compile, as a table of kernels and cases.
+"""Prints the pipelines that the audit has to compile: a heading, then a kernel and a case in each line.
 
 usage: isa_changed.py KERNELS ROWS FAMILY=MESA_VERSION...
 
-KERNELS is the output of `rekindle_kernel_tool list`, ROWS the audit's table (docs/reference/isa.tsv). Prints the pipelines
-whose code differs from that of their row, and all if ROWS does not exist or is from other versions of Mesa.
+KERNELS is the output of `rekindle_kernel_tool list`, and ROWS the audit's table (docs/reference/isa.tsv). A pipeline has to be
+compiled if it is new or its code has changed since ROWS was written; all have to be if a version of Mesa has changed.
 """
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""The audit's table, docs/reference/isa.tsv: what it holds, how it is written, and which of its rows still hold."""
+"""Reads and writes the audit's table, docs/reference/isa.tsv, and finds the rows whose code has not changed."""
 import csv
 import dataclasses
 
@@ -9,7 +9,7 @@ NUMBERS = ("vgprs", "sgprs", "subgroups_per_simd", "latency_cycles")
 
 @dataclasses.dataclass(frozen=True)
 class Registration:
-    """A kernel with one set of constants, as the host knows it. digest identifies the code that drivers receive."""
+    """A kernel with one set of constants. digest: of the code that drivers receive."""
 
     file: str
     digest: str
@@ -26,6 +26,12 @@ def read_kernels(file):
     return registered
 
 
+def read_lines(file):
+    """Returns the lines of a tab-separated table as dictionaries."""
+    with open(file, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
 def heading(family, version):
     return f"{family} {version}"
 
@@ -40,35 +46,33 @@ def _cell(row):
 
 
 def _row_of(cell, lds, code):
-    """The inverse of _cell, without the shares, which the model always computes again. Only rows without spills of vectors and
-    without scratch are published."""
+    """The inverse of _cell, except for the shares, which every audit computes again. Rows with a digest spill no vector registers
+    and use no scratch memory."""
     vgprs, scalars, subgroups, latency, *_ = cell.split(" ")
     sgprs, _, in_lanes = scalars.partition("+")
     row = dict(zip(NUMBERS, map(int, (vgprs, sgprs, subgroups, latency))))
     return row | {"lds_bytes": lds, "code_bytes": code, "spilled_vgprs": 0, "spilled_sgprs": int(in_lanes or 0), "scratch_bytes": 0}
 
 
-def write_rows(file, registered, families, audited, unsound):
-    """families: {family: version of Mesa}; audited: {family: {(kernel, case): row}}; unsound: those whose digest is left out."""
+def write_rows(file, registered, families, audited, without_digest):
+    """families: {family: version of Mesa}; audited: {family: {(kernel, case): row}}; without_digest: the keys of rows that the next
+    audit must not keep."""
     lines = ["\t".join([*FIRST_COLUMNS, *(heading(*each) for each in families.items())])]
     for key, registration in registered.items():
         found = [audited[family].get(key) for family in families]
         most = [str(max((row[column] for row in found if row), default=0)) for column in ("lds_bytes", "code_bytes")]
-        digest = "-" if key in unsound else registration.digest
+        digest = "-" if key in without_digest else registration.digest
         lines.append("\t".join([registration.file, *key, digest, *most, *map(_cell, found)]))
     file.write_text("\n".join(lines) + "\n")
 
 
 def _read_published(file):
-    if not file.exists():
-        return []
-    with open(file, newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return read_lines(file) if file.exists() else []
 
 
 def kept_rows(file, family, version, registered):
-    """The published rows of this family whose code and version of Mesa are today's: {(kernel, case): row}. A family that cannot
-    run a pipeline has no row of it."""
+    """Returns the table's rows of this family, {(kernel, case): row}, for which neither the code nor the version of Mesa has
+    changed."""
     kept = {}
     for line in _read_published(file):
         key = line["kernel"], line["case"]
@@ -79,8 +83,8 @@ def kept_rows(file, family, version, registered):
 
 
 def changed(file, families, registered):
-    """The pipelines, in the order of the kernels, that the published table lacks or has from other code, and all of them if it
-    is from other versions of Mesa."""
+    """Returns (kernel, case) of each pipeline that is new or whose code has changed since the table was written. If the version of
+    Mesa has changed for any family, returns all."""
     published = _read_published(file)
     columns = {heading(*each) for each in families.items()}
     if not published or not columns <= published[0].keys():

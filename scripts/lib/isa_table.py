@@ -6,17 +6,16 @@ usage: isa_table.py FOLDER PAGE ROWS FAMILY=MESA_VERSION...
 FOLDER holds kernels.tsv (`rekindle_kernel_tool list`), changed.tsv (isa_changed.py), and for each family FAMILY.tsv
 (`rekindle_kernel_tool audit` of the pipelines in changed.tsv) and FAMILY.shares.tsv (isa_model.py). Writes the summary PAGE
 (Markdown), which begins with what is wrong, and ROWS (tab-separated, a row for each kernel and case), and prints what is
-wrong. Rows of pipelines that are not in changed.tsv are taken from the previous ROWS. If something is wrong, or FOLDER has a
-file FAMILY.failed, the new rows get no digest, so that the next audit compiles them again.
+wrong. Keeps the rows of ROWS for pipelines that are not in changed.tsv. If something is wrong, or FOLDER has a file
+FAMILY.failed, the new rows get no digest, so that the next audit compiles these pipelines again.
 Status 1 when a pipeline spills (but see SCALARS_IN_LANES), uses scratch or more shared memory than allowed, a list is empty or
 a count differs from the list's.
 """
-import csv
 import pathlib
 import sys
 
 from isa_pipelines import MODEL_FAMILIES, PIPELINES
-from isa_rows import SHARE_COLUMNS, kept_rows, read_kernels, write_rows
+from isa_rows import SHARE_COLUMNS, kept_rows, read_kernels, read_lines, write_rows
 
 GPU_NAMES = {
     "polaris10": "RX 480, 580",
@@ -39,18 +38,16 @@ FIRST_WITH_LANES = 26
 
 
 def read_table(file):
-    with open(file, newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return {(row["kernel"], row["case"]): {k: v for k, v in row.items() if k not in ("kernel", "case")} for row in rows}
+    return {(row["kernel"], row["case"]): {k: v for k, v in row.items() if k not in ("kernel", "case")} for row in read_lines(file)}
 
 
 def read_compiled(folder, family):
-    """What the driver reports, as numbers."""
+    """Returns what the driver reports, as numbers."""
     return {key: {k: int(v) for k, v in row.items()} for key, row in read_table(folder / f"{family}.tsv").items()}
 
 
 def add_shares(rows, folder, family):
-    """Adds what the model computes, as text: None for most pipelines and families."""
+    """Adds the model's columns as text. They are None for pipelines that the page does not show."""
     modeled = folder / f"{family}.shares.tsv"
     shares = read_table(modeled) if modeled.exists() else {}
     for key, row in rows.items():
@@ -162,7 +159,7 @@ def page(registered, families, audited, problems, rows_file):
 
 
 def audited_rows(folder, family, version, rows_file, registered):
-    """The rows of the pipelines that were compiled now, and the previous table's rows of the others."""
+    """Returns the new rows of the changed pipelines, and the previous table's rows of the others."""
     changed = set(read_table(folder / "changed.tsv"))
     kept = kept_rows(rows_file, family, version, registered)
     rows = {key: row for key, row in kept.items() if key not in changed} | read_compiled(folder, family)

@@ -116,7 +116,7 @@ check_pages() {
         grep -qF -- "$row" "$REPOSITORY/docs/reference/isa.tsv" || lacking=$((lacking + 1))
     done < <("$tool" list | cut -f 1-4 | sed 's/$/\t/')
     if [[ $lacking != 0 ]]; then
-        say "docs/reference/isa.tsv lacks $lacking kernels and cases of the registry, or has them from other code: run ./scripts/isa-audit"
+        say "docs/reference/isa.tsv lacks $lacking kernels and cases of the registry, or their code has changed since: run ./scripts/isa-audit"
         broken=$((broken + 1))
     fi
 }

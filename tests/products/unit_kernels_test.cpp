@@ -368,7 +368,7 @@ TEST_F(UnitConvolutions, AreExactInEveryTileAndForm) {
             for (const std::uint32_t form : forms) {
                 // 3 x 3, padding 1: k ends within a slice, and slices of pixels cross rows and images.
                 check(type, tile, {form, 3, 7, 5, 24, 40, 7, 5, 3, 3, -1, -1, 1, 1, 1});
-                // 1 x 1: one slice of k, unless pixels are summed.
+                // 1 x 1: k is a single slice, except in the gradient of the weight.
                 check(type, tile, {form, 1, 10, 10, 64, 24, 10, 10, 1, 1, 0, 0, 1, 1, 1, 1});
                 if (!everything())
                     continue;

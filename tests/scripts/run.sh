@@ -107,7 +107,7 @@ check 'the Slang compiler cannot be fetched: says what to do' "$(says 'REKINDLE_
 check 'the Slang compiler cannot be fetched: no part of it remains' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
 
 # isa_table SPILLED_VGPRS SCRATCH CASE…: checks one family's rows, one for each CASE, against the two cases 'a' and
-# 'b' of one kernel. With KEEP, the previous table remains, and only the cases that it has from other code count as changed.
+# 'b' of one kernel. KEEP=1 keeps the previous table, so that only cases with another digest count as changed.
 isa_table() {
     local spilled=$1 scratch=$2 case
     shift 2

@@ -156,7 +156,8 @@ class StreamCore final : public StreamTimeline,
 
     /// Throws DeviceLost when the device makes no more progress.
     void await(std::uint64_t value);
-    /// Looks for a short time, without blocking in the driver. Returns whether the value was reached.
+    /// Polls for at most 50 ms, first without pause, then with naps. Returns whether the device has reached
+    /// the value.
     bool completes_soon(std::uint64_t value) const;
     /// Whether the submitted work has ended, successfully or not.
     bool drained() const noexcept;

@@ -14,8 +14,8 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// A thread that blocks in the driver wakes up late. So a wait first polls, then looks again after short
-/// naps, which take a few percent of a CPU core, and blocks only if that has taken too long.
+/// A thread that blocks in the driver wakes up late. So a wait first polls without pause, then naps between
+/// polls, which costs a few percent of a CPU core, and blocks only after longest_napping.
 constexpr std::chrono::microseconds longest_polling(100), nap(20);
 constexpr std::chrono::milliseconds longest_napping(50);
 

@@ -1,21 +1,32 @@
 /// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [PATTERN | @FILE] | compile | list | docs |
 ///        modules FOLDER | specialized FOLDER
 ///
-/// matrix  creates the pipeline of every kernel and audit case on the first device; prints each one that the
+/// Nothing runs on the device, so it need not be present (RADV_FORCE_FAMILY).
+///
+/// matrix: creates the pipeline of every kernel and audit case on the first device. Prints each one that the
 /// driver rejects, and "N pipelines, M failed, K not for this device (it lacks …)". Status 1: one failed, or
 /// none was created.
-/// audit   does the same for the pipelines whose "kernel (case)" the regular expression PATTERN finds, or
-/// that FILE names (a heading, then a line "kernel", tab, "case" for each; none is no failure), and prints
-/// what the driver reports about the machine code, one line of tab-separated columns for each. On standard
-/// error, a line "compiled", kernel, case and lanes of a subgroup, separated by tabs, follows what the driver
-/// prints about each; the count is the last line. Status 1 also if the driver omits a column. compile
-/// compiles the pipelines that a log on standard input names (compile_times.h) and prints how long each
-/// takes. list    prints every kernel and audit case, one line each: module, kernel, case, a digest of the
-/// code that the driver receives and of the constants, the bytes of shared memory that it may use, and the
-/// features that it needs, separated by tabs. docs    prints
-/// docs/reference/kernels.md. modules writes the embedded modules as FOLDER/<family>.spv. Nothing runs on the
-/// device, so it need not be present (RADV_FORCE_FAMILY). specialized writes the module
-/// that the driver receives for each kernel and audit case as FOLDER/<kernel>-<number>.spv.
+///
+/// audit: creates the pipelines whose "kernel (case)" matches the regular expression PATTERN, or those that
+/// FILE lists: a heading, then "kernel", tab, "case" in each line. Prints what the driver reports about their
+/// machine code, one line of tab-separated columns for each. On standard error, it prints "compiled", the
+/// kernel, the case and the lanes of a subgroup, separated by tabs, after the driver's own output for a
+/// pipeline; the last line is the count. Status 1: a pipeline failed, the driver left out a column, or
+/// nothing matches PATTERN.
+///
+/// compile: compiles the pipelines that a log on standard input names (compile_times.h), and prints how long
+/// each takes.
+///
+/// list: prints one line of tab-separated columns for each kernel and audit case: module, kernel, case, a
+/// digest of the code that the driver receives, the bytes of shared memory that it may use, and the features
+/// that it needs.
+///
+/// docs: prints docs/reference/kernels.md.
+///
+/// modules: writes each embedded module as FOLDER/<family>.spv.
+///
+/// specialized: writes the code that the driver receives for each kernel and audit case as
+/// FOLDER/<kernel>-<number>.spv.
 
 #include "audit_row.h"
 #include "compile_times.h"
