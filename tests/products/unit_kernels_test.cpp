@@ -186,12 +186,12 @@ TEST_F(UnitProducts, AreExactInEveryTileAndLayout) {
                     };
                     const std::uint32_t rows = tile.rows, columns = tile.columns, depth = tile.depth;
                     with(rows + 8, columns + 24, 2 * depth + 24, 16); // edges, and a rest of k
-                    with(8, 16, depth - 8, 0);                        // less than a slice
-                    with(rows, columns, depth, 0);                    // one whole slice
+                    with(8, 16, depth - 8, 0);                        // few rows, and less than a slice
                     with(rows + 3, columns + 1, 2 * depth + 3, 0);    // unaligned, with odd row lengths
-                    with(3, columns + 8, 2 * depth, 0);               // few rows
                     if (!everything())
                         continue;
+                    with(rows, columns, depth, 0);                // one whole slice
+                    with(3, columns + 8, 2 * depth, 0);           // few rows
                     with(rows + 8, 5, depth + 8, 0, 2);           // few columns
                     with(2, columns + 1, 3 * depth, 0);           // few rows, unaligned
                     with(rows + 8, columns, 2 * depth, 0, 2);     // in parts of one slice
@@ -368,8 +368,10 @@ TEST_F(UnitConvolutions, AreExactInEveryTileAndForm) {
             for (const std::uint32_t form : forms) {
                 // 3 x 3, padding 1: k ends within a slice, and slices of pixels cross rows and images.
                 check(type, tile, {form, 3, 7, 5, 24, 40, 7, 5, 3, 3, -1, -1, 1, 1, 1});
-                // 1 x 1: k is a single slice, except in the gradient of the weight.
-                check(type, tile, {form, 1, 10, 10, 64, 24, 10, 10, 1, 1, 0, 0, 1, 1, 1, 1});
+                // 1 x 1: k is a single slice, except in the gradient of the weight. A CPU driver takes half a
+                // minute to compile a pipeline.
+                if (everything() || form == value::convolution_form_by_pixels)
+                    check(type, tile, {form, 1, 10, 10, 64, 24, 10, 10, 1, 1, 0, 0, 1, 1, 1, 1});
                 if (!everything())
                     continue;
                 // The input gradient reads taps in the other direction.
