@@ -18,6 +18,12 @@ struct RecordedEvent {
     bool timing = false;
 };
 
+/// Submits the event's work first, because a script may ask until the answer is yes.
+bool is_reached(const runtime::Event& event) {
+    event.submit();
+    return event.done();
+}
+
 c10::Device as_device(DeviceIndex index) {
     return {c10::kPrivateUse1, index};
 }
@@ -51,7 +57,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     }
     c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
     void* getStreamNativeHandle(const c10::Stream id) const override { return &rvk::stream(id); }
-    bool queryStream(const c10::Stream& id) const override { return rvk::stream(id).record().done(); }
+    bool queryStream(const c10::Stream& id) const override { return is_reached(rvk::stream(id).record()); }
     void synchronizeStream(const c10::Stream& id) const override {
         {
             const WithoutPythonLock unlocked;
@@ -76,7 +82,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
             rvk::stream(id).wait(static_cast<RecordedEvent*>(event)->event);
     }
     bool queryEvent(void* event) const override {
-        return !event || static_cast<RecordedEvent*>(event)->event.done();
+        return !event || is_reached(static_cast<RecordedEvent*>(event)->event);
     }
     void synchronizeEvent(void* event) const override {
         if (!event)

@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 import unittest
 
 import torch
@@ -121,6 +122,14 @@ class Events(unittest.TestCase):
         event.synchronize()
         self.assertTrue(event.query())
         self.assertEqual(values[0].item(), 2)
+
+    def test_asking_until_the_work_is_done(self):
+        for recorded in (lambda: torch.accelerator.current_stream().record_event(), torch.accelerator.current_stream):
+            values = torch.ones(1 << 10, device=DEVICE) + 1
+            asked, deadline = recorded(), time.monotonic() + 60
+            while not asked.query():
+                self.assertLess(time.monotonic(), deadline)
+            self.assertEqual(values[0].item(), 2)
 
     def test_a_stream_waits_for_an_event(self):
         stream = torch.Stream(device=DEVICE)
