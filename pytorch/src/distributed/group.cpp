@@ -1,10 +1,12 @@
 #include "group.h"
 
 #include "between_hosts.h"
+#include "device/allocator.h"
 #include "device/promised.h"
 #include "failures.h"
 #include "host_threads.h"
 #include "one_host.h"
+#include "packed.h"
 #include "python_calls.h"
 
 #include <ATen/core/grad_mode.h>
@@ -50,6 +52,19 @@ std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     for (const at::Tensor& tensor : tensors)
         result.push_back(tensor.contiguous().view(-1));
     return result;
+}
+
+/// What must have happened before the call may use its tensors.
+std::vector<runtime::Event> ready_of(const Call& call) {
+    runtime::Stream& stream = current_stream(call.device);
+    if (call.collective == Collective::barrier)
+        return {stream.record()};
+    std::vector<runtime::Access> ranges;
+    for (const std::vector<at::Tensor>* const tensors : {&call.outputs, &call.inputs})
+        for (const at::Tensor& tensor : *tensors)
+            if (const c10::Storage& storage = tensor.storage(); storage.nbytes() != 0)
+                ranges.push_back({device_pointer(storage.data()), storage.nbytes(), true});
+    return stream.record_uses(ranges);
 }
 
 /// Whether the transport runs the call as one operation.
@@ -118,8 +133,9 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     call.outputs = aliases(call.outputs);
     call.inputs = aliases(call.inputs);
     const c10::Device device(c10::kPrivateUse1, call.device);
+    std::vector<runtime::Event> ready = ready_of(call);
     Job job{std::move(call), c10::make_intrusive<PromisedWork>(std::move(tensors), device, -1),
-            current_stream(device.index()).record()};
+            std::move(ready)};
     c10::intrusive_ptr<c10d::Work> work = job.work;
     const WithoutPythonLock unlocked;
     std::unique_lock lock(mutex_);
@@ -193,7 +209,8 @@ void Group::run(const Job& job) noexcept {
         const c10::intrusive_ptr<Staging> staging = staging_of(job.call.device);
         const c10::StreamGuard guard(staging->stream());
         connect(job.call.timeout);
-        rvk::stream(staging->stream()).wait(job.ready);
+        for (const runtime::Event& event : job.ready)
+            rvk::stream(staging->stream()).wait(event);
         for (const std::vector<at::Tensor>* const tensors : {&job.call.outputs, &job.call.inputs})
             for (const at::Tensor& tensor : *tensors)
                 tensor.record_stream(staging->stream());
@@ -255,8 +272,7 @@ void Group::run_call(const Call& call, Staging& staging) {
             transport_->reduce(operation, staging, each, call.reduction, call.root);
         break;
     case Collective::broadcast:
-        for (const at::Tensor& each : outputs)
-            transport_->broadcast(operation, staging, each, call.root);
+        broadcast(operation, staging, outputs, call.root);
         break;
     case Collective::all_gather:
         for (std::size_t number = 0; number < inputs.size(); ++number)
@@ -278,6 +294,16 @@ void Group::run_call(const Call& call, Staging& staging) {
         break;
     }
     write_back(call.outputs, outputs);
+}
+
+void Group::broadcast(const Operation& operation, Staging& staging, Tensors tensors, int root) {
+    Packed packed(tensors);
+    if (rank_ == root)
+        packed.pack();
+    for (const at::Tensor& each : packed.parts())
+        transport_->broadcast(operation, staging, each, root);
+    if (rank_ != root)
+        packed.unpack();
 }
 
 void Group::close(double timeout) {

@@ -23,10 +23,10 @@ namespace rvk::distributed {
 /// The collective with that name, "all_reduce" for example. Throws c10::ValueError.
 Collective collective_of(std::string_view name);
 
-/// start() queues an operation and returns at once. The operation runs after the work that is on the caller's
-/// current stream at that moment. Work that waits for the operation is held back on the host until the thread
-/// has queued the operation's last copy. So the host can run up to 64 collectives ahead. After a failure, all
-/// calls fail with the same sentence. Thread-safe.
+/// start() queues an operation and returns at once. The operation runs after the work on the caller's current
+/// stream that uses its tensors at that moment, so it may overtake other work. Work that waits for the
+/// operation is held back on the host until the thread has queued the operation's last copy. So the host can
+/// run up to 64 collectives ahead. After a failure, all calls fail with the same sentence. Thread-safe.
 class Group : public torch::CustomClassHolder {
   public:
     /// number: identifies the group in calls of Python code (python_calls.h). ranks: the global rank of each
@@ -48,7 +48,7 @@ class Group : public torch::CustomClassHolder {
     struct Job {
         Call call;
         c10::intrusive_ptr<PromisedWork> work;
-        runtime::Event ready;
+        std::vector<runtime::Event> ready; ///< all are reached when the call may use its tensors
     };
 
     void start_thread();
@@ -59,6 +59,7 @@ class Group : public torch::CustomClassHolder {
     std::optional<Following> following(std::chrono::microseconds patience);
     void run(const Job& job) noexcept;
     void run_call(const Call& call, Staging& staging);
+    void broadcast(const Operation& operation, Staging& staging, Tensors tensors, int root);
     void fail(const Job& job, const std::string& sentence) noexcept;
     void connect(double timeout);
     c10::intrusive_ptr<Staging> staging_of(DeviceIndex device);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <poll.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -20,18 +21,28 @@ constexpr char round_message = 'r', failure_message = 'f';
 constexpr std::size_t longest_message = 4096;
 constexpr int patience_to_say_goodbye = 100; // milliseconds
 
+/// Training ranks reach a round at nearly the same time, and it takes tens of microseconds to wake a thread,
+/// so a rank asks for this long before it sleeps.
+constexpr std::chrono::microseconds longest_polling(100);
+
 /// Waits for the socket. Returns whether it became ready before the deadline.
 bool await(int socket, short events, Clock::time_point end) {
+    const auto begin = Clock::now();
     for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+        const auto now = Clock::now();
+        const bool sleeps = now - begin >= longest_polling;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now).count();
         pollfd polled{socket, events, 0};
-        const int ready = ::poll(&polled, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
+        const int ready =
+            ::poll(&polled, 1, sleeps ? static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)) : 0);
         if (ready > 0)
             return true;
         if (ready == 0 && Clock::now() >= end)
             return false;
         if (ready < 0 && errno != EINTR)
             return true; // the call that follows reports the error
+        if (!sleeps)
+            std::this_thread::yield();
     }
 }
 

@@ -99,6 +99,11 @@ SharedMemory& OneHost::memory_for(Staging& staging) {
 
 void OneHost::run_rounds(const Operation& operation, Staging& staging, const Posts& posts,
                          const Consume& consume) {
+    if (size_ == 1) {
+        for (std::size_t number = 0; consume && number < posts.size(); ++number)
+            consume(static_cast<std::int64_t>(number));
+        return;
+    }
     memory_ = &memory_for(staging);
     memory_->wait_for_results();
     std::deque<Wait> writes = std::exchange(begun_, {});
@@ -130,9 +135,12 @@ void OneHost::begin_following(const Wait& own, DeviceIndex device, bool reads) {
             const auto tensor = may_begin ? first_post(*next->call) : std::nullopt;
             // This round's reads may use the same queue as the write below, and would then wait for `ready`,
             // too.
-            if (!tensor || (reads ? !next->ready.done() : !next->ready.submit()))
+            if (!tensor || !std::ranges::all_of(next->ready, [&](const runtime::Event& event) {
+                    return reads ? event.done() : event.submit();
+                }))
                 return;
-            memory_->write_after(next->ready);
+            for (const runtime::Event& event : next->ready)
+                memory_->write_after(event);
             begun_.push_back(memory_->write(rank_, links_->slot(1), std::array{*tensor}));
             return;
         }

@@ -64,4 +64,5 @@ def install():
     operators.install()
     sync_batch_norm.install()
     replace("init_process_group", _with_default)
+    replace("_broadcast_coalesced", operators.broadcasting_at_once)
     atexit.register(operators.GROUPS.close)

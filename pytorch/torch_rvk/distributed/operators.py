@@ -7,6 +7,7 @@ import warnings
 import torch
 import torch.distributed as dist
 
+from ..library import NAME
 from .failures import counted
 from .group import Groups
 from .reductions import Reduction
@@ -61,6 +62,29 @@ def broadcast_(tensors, process_group, root_rank, root_tensor, async_op=True, ti
     group = _group(process_group)
     more = f" from rank {group.name_of(root_rank)}"
     return tensors, _in_place("broadcast", tensors, group, timeout, more, root=root_rank)
+
+
+def broadcasting_at_once(original):
+    """Wraps torch.distributed._broadcast_coalesced, with which DistributedDataParallel broadcasts parameters and buffers. The
+    original copies them to and from flat tensors on the current stream; this runs as one operation of the group."""
+
+    def call(process_group, tensors, buffer_size, src=0):
+        if not all(tensor.device.type == NAME for tensor in tensors):
+            return original(process_group, tensors, buffer_size, src)
+        options = dist.BroadcastOptions()
+        options.rootRank = src
+        with torch.no_grad():
+            for same in _by_device(tensors):
+                process_group.broadcast(same, options).wait()
+
+    return call
+
+
+def _by_device(tensors):
+    lists = {}
+    for tensor in tensors:
+        lists.setdefault(tensor.device, []).append(tensor.detach())
+    return lists.values()
 
 
 def reduce_(tensors, process_group, reduce_op, root_rank, root_tensor, async_op=True, timeout=-1):

@@ -60,7 +60,7 @@ Queue* queue_of_uploads(VulkanDevice& device, const StreamOptions& options) {
 StreamCore::StreamCore(const StreamParts& parts, Queue& queue, const StreamOptions& options)
     : device_(parts.device.shared()), parts_(parts), options_(options),
       number_(device_->next_stream_number()), queue_(queue),
-      upload_queue_(queue_of_uploads(*device_, options)),
+      upload_queue_(queue_of_uploads(*device_, options)), notes_ranges_(upload_queue_ != nullptr),
       collecting_(device_->test_mode().random_order.has_value() || device_->test_mode().guard_pages) {
     device_->throw_if_lost();
     timeline_ = make_timeline(*device_);
@@ -243,7 +243,7 @@ void StreamCore::place_poison_fills() {
 
 void StreamCore::record_or_hold(const Operation& operation, std::span<const Access> accesses,
                                 const RecordTag& tag) {
-    if (upload_queue_ != nullptr)
+    if (notes_ranges_)
         open_->touch(accesses);
     if (!collecting_ && !group_.empty())
         emit_compiled(*open_, group_);
@@ -371,31 +371,61 @@ void StreamCore::wait_for(const std::shared_ptr<EventSource>& other, std::uint64
         submit();
     open().wait_for(other, value);
     queued_.store(open_->value(), std::memory_order_release);
-    if (upload_queue_ == nullptr || other == lane_)
+    if (!notes_ranges_)
         return;
-    std::erase_if(inherited_, [&](const auto& wait) {
-        return wait.first->completed() >= wait.second || (wait.first == other && wait.second <= value);
-    });
+    std::erase_if(inherited_, [&](const auto& wait) { return wait.first == other && wait.second <= value; });
+    prune_inherited();
     inherited_.emplace_back(other, value);
+}
+
+void StreamCore::prune_inherited() {
+    std::erase_if(inherited_, [](const auto& wait) { return wait.first->completed() >= wait.second; });
+}
+
+std::uint64_t StreamCore::last_submit_with(std::span<const Access> ranges) const {
+    const auto uses = [&](const Batch& batch) {
+        return batch.value() <= without_ranges_ ||
+               std::ranges::any_of(ranges, [&](const Access& range) { return batch.touches(range); });
+    };
+    if (open_ && uses(*open_))
+        return open_->value();
+    for (auto waiting = waiting_.rbegin(); waiting != waiting_.rend(); ++waiting)
+        if (uses(*waiting->batch))
+            return waiting->batch->value();
+    for (auto batch = in_flight_.rbegin(); batch != in_flight_.rend(); ++batch)
+        if (uses(**batch))
+            return (*batch)->value();
+    return 0;
 }
 
 std::uint64_t StreamCore::last_use(const Access& range) {
     const std::scoped_lock lock(mutex_);
     gather_completed();
-    std::uint64_t unsubmitted = 0;
-    if (open_ && open_->touches(range))
-        unsubmitted = open_->value();
-    for (auto w = waiting_.rbegin(); unsubmitted == 0 && w != waiting_.rend(); ++w)
-        if (w->batch->touches(range))
-            unsubmitted = w->batch->value();
-    if (unsubmitted > 0) {
+    const std::uint64_t value = last_submit_with({&range, 1});
+    if (value > submitted())
         submit();
-        return unsubmitted;
-    }
-    for (auto batch = in_flight_.rbegin(); batch != in_flight_.rend(); ++batch)
-        if ((*batch)->touches(range))
-            return (*batch)->value();
-    return 0;
+    return value;
+}
+
+std::vector<Event> StreamCore::record_uses(std::span<const Access> ranges) {
+    device_->throw_if_lost();
+    const auto lock = acquire();
+    gather_completed();
+    place_poison_fills();
+    const std::uint64_t all = queued_.load(std::memory_order_relaxed);
+    if (!std::exchange(notes_ranges_, true))
+        without_ranges_ = all;
+    std::vector<Event> events;
+    const auto add = [&](const std::shared_ptr<EventSource>& source, std::uint64_t value) {
+        events.emplace_back(std::make_shared<Event::State>(source, value));
+    };
+    // The test modes record operations later than they note their ranges.
+    if (const std::uint64_t last = collecting_ ? all : last_submit_with(ranges); last > completed())
+        add(shared_from_this(), last);
+    prune_inherited();
+    for (const auto& [other, value] : inherited_)
+        add(other, value);
+    return events;
 }
 
 std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
@@ -406,16 +436,18 @@ std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
     std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> waits;
     {
         const std::scoped_lock lock(mutex_);
+        prune_inherited();
         if (!lane_) {
             StreamOptions options = options_;
             options.upload_queue = UploadQueue::stream;
             lane_ = std::make_shared<StreamCore>(parts_, *upload_queue_, options);
             device_->add_timeline(lane_);
         }
-        waits.swap(inherited_);
+        waits = inherited_;
     }
     for (const auto& [other, value] : waits)
-        lane_->wait_for(other, value);
+        if (other != lane_)
+            lane_->wait_for(other, value);
     if (used > 0)
         lane_->wait_for(shared_from_this(), used);
     return lane_;

@@ -55,6 +55,8 @@ class StreamCore final : public StreamTimeline,
     /// Queues one operation of another kind. accesses: without poison bits.
     void put(const Operation& operation, std::span<const Access> accesses);
     std::shared_ptr<Event::State> record(bool timing);
+    /// Stream::record_uses. ranges: without poison bits.
+    std::vector<Event> record_uses(std::span<const Access> ranges);
     /// Later operations start after `value` of the other source. If that is not submitted yet, they are held
     /// back on the host.
     void wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value);
@@ -121,6 +123,11 @@ class StreamCore final : public StreamTimeline,
     PreparedKernel& prepared(const Pipeline& pipeline);
     PreparedKernel& prepare(const Pipeline& pipeline);
     Batch& open();
+    /// The value of the last unfinished submit that uses a byte of the ranges; 0: none does. Waiting and open
+    /// submits count.
+    std::uint64_t last_submit_with(std::span<const Access> ranges) const;
+    /// Removes what has completed from inherited_.
+    void prune_inherited();
     void place(const Operation& operation, std::span<const Access> accesses,
                const LaunchTime::Sample& sample);
     /// Records the fills collected by fill_before_next().
@@ -171,7 +178,9 @@ class StreamCore final : public StreamTimeline,
     const std::uint32_t number_;
     Queue& queue_;
     Queue* const upload_queue_; ///< the upload lane's queue; null: no lane
-    const bool collecting_;     ///< test modes: operations are held back until their group is complete
+    bool notes_ranges_;         ///< submits note the ranges that they use: all, or those after the one below
+    std::uint64_t without_ranges_ = 0;
+    const bool collecting_; ///< test modes: operations are held back until their group is complete
     VkSemaphore timeline_ = VK_NULL_HANDLE;
 
     mutable std::mutex mutex_;
@@ -204,7 +213,8 @@ class StreamCore final : public StreamTimeline,
 
     std::mutex lane_mutex_;            ///< one upload at a time determines what the lane waits for
     std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
-    /// What this stream has waited for since the lane's last upload; the lane has to wait for it too.
+    /// What this stream has waited for and what may not have completed; what runs out of order has to wait
+    /// for it, too. Only if notes_ranges_.
     std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> inherited_;
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1

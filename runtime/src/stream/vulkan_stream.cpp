@@ -54,6 +54,7 @@ class VulkanStream final : public TimelineStream {
     void download(std::span<std::byte> to, DevicePointer from) override;
     void fill(DevicePointer to, std::uint64_t bytes, std::uint32_t word) override;
     Event record(bool timing) override { return Event(core_->record(timing)); }
+    std::vector<Event> record_uses(std::span<const Access> ranges) override;
     void wait(const Event& event) override;
     void flush() override { core_->flush(); }
     void synchronize() override;
@@ -142,11 +143,17 @@ void VulkanStream::copy(DevicePointer to, DevicePointer from, std::uint64_t byte
 }
 
 void VulkanStream::copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes) {
+    if (bytes == 0)
+        return;
+    const BufferLocation out = core_->allocator().locate(from, bytes);
+    const BufferLocation in = core_->allocator().locate(to, bytes);
+    const StreamOptions& options = core.options();
+    const bool to_host_beside_kernels = options.queue == StreamQueue::copies &&
+                                        out.kind == MemoryKind::device && in.kind != MemoryKind::device;
+    const std::uint64_t most = to_host_beside_kernels ? options.piece_bytes_to_host : options.piece_bytes;
     for (std::uint64_t done = 0; done < bytes;) {
-        const std::uint64_t piece = std::min(bytes - done, core.options().piece_bytes);
-        const BufferLocation out = core_->allocator().locate(from + done, piece);
-        const BufferLocation in = core_->allocator().locate(to + done, piece);
-        core.put(Copy{out.buffer, in.buffer, out.offset, in.offset, piece},
+        const std::uint64_t piece = std::min(bytes - done, most);
+        core.put(Copy{out.buffer, in.buffer, out.offset + done, in.offset + done, piece},
                  std::array{reading(from + done, piece), writing(to + done, piece)});
         done += piece;
     }
@@ -250,6 +257,13 @@ void VulkanStream::download(std::span<std::byte> to, DevicePointer from) {
     while (!under_way.empty())
         take();
     wait_for_all();
+}
+
+std::vector<Event> VulkanStream::record_uses(std::span<const Access> ranges) {
+    std::vector<Access> plain(ranges.begin(), ranges.end());
+    for (Access& range : plain)
+        range.begin.address = without_poison(range.begin.address);
+    return core_->record_uses(plain);
 }
 
 void VulkanStream::wait(const Event& event) {

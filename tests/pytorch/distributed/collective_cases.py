@@ -118,6 +118,39 @@ def broadcast(report):
                 report(f"broadcast {dtype} {count}", _close(tensor, values(dtype, count, root)))
 
 
+def broadcast_together(report):
+    """Small and large tensors of all dtypes in one call, with which DistributedDataParallel broadcasts parameters and buffers."""
+    size, rank = dist.get_world_size(), dist.get_rank()
+    sent = [[values(dtype, count, of) for dtype in DTYPES for count in (1, 7, 300_001)] for of in range(size)]
+    for root in range(size):
+        tensors = [each.to(_device()) for each in sent[rank]]
+        columns = torch.full((3, 5), float(rank), device=_device()).t()
+        dist._broadcast_coalesced(dist.group.WORLD, [columns, *tensors, columns[0]], 250 << 20, root)
+        for tensor, expected in zip(tensors, sent[root]):
+            report(f"broadcast together {tensor.dtype} {tensor.numel()}", _close(tensor, expected))
+        report("broadcast together, not contiguous", columns.unique().tolist() == [root])
+    dist._broadcast_coalesced(dist.group.WORLD, [], 250 << 20, 0)
+
+
+def overtaking(report):
+    """A collective runs after the work that uses its tensors, also on other streams, while unrelated work is still queued."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    current, side = torch.accelerator.current_stream(), torch.Stream(_device())
+    for number in range(20):
+        mine = torch.full((100_000,), float(rank + number), device=_device())
+        side.wait_stream(current)
+        with torch.rvk.stream(side):
+            _keep_busy()
+            doubled = mine * 2
+        current.wait_stream(side)
+        _keep_busy()
+        received = torch.empty(size * mine.numel(), device=_device())
+        dist.broadcast(doubled, size - 1)
+        dist.all_gather_into_tensor(received, mine)
+        report(f"overtaking, broadcast {number}", doubled.unique().tolist() == [2 * (size - 1 + number)])
+        report(f"overtaking, all_gather {number}", received.unique().tolist() == [float(r + number) for r in range(size)])
+
+
 def all_gather(report):
     for dtype in DTYPES:
         for count in SIZES:
@@ -457,8 +490,8 @@ def sum_of_one():
 
 
 CASES = (
-    all_reduce, reduce, broadcast, all_gather, gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive,
-    send_and_receive_large, objects_and_groups, asynchronous, queued, functional,
+    all_reduce, reduce, broadcast, broadcast_together, overtaking, all_gather, gather_and_scatter, reduce_scatter, all_to_all,
+    coalesced, send_and_receive, send_and_receive_large, objects_and_groups, asynchronous, queued, functional,
 )  # fmt: skip
 
 

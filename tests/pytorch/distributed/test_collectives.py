@@ -22,6 +22,11 @@ class Collectives(unittest.TestCase):
     def test_two_processes(self):
         self.check(2, False)
 
+    def test_one_process(self):
+        for case in "all_reduce", "reduce", "broadcast", "broadcast_together", "all_gather", "reduce_scatter", "all_to_all":
+            self.check(1, False, case)
+        self.check(1, True, "broadcast_together")
+
     def test_three_processes(self):
         self.check(3, False)
 

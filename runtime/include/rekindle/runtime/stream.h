@@ -162,6 +162,11 @@ class Stream {
 
     /// A point after all work queued so far. With timing, Event::seconds_since() can use it.
     virtual Event record(bool timing = false) = 0;
+    /// Points after which work of another stream may use the ranges, also for writing: after the last
+    /// operation so far that uses a byte of them, and after everything that this stream has waited for. They
+    /// may come long before record(). Points that have been reached are left out. The first call may return
+    /// later points than necessary. Declared accesses are what counts.
+    virtual std::vector<Event> record_uses(std::span<const Access> ranges) = 0;
     /// Later work of this stream starts after the event. The calling thread waits only for events of other
     /// devices; it does not wait until a promise of this device is kept.
     virtual void wait(const Event& event) = 0;
