@@ -1,4 +1,5 @@
 #include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/product_float16.h>
 #include <rekindle/kernels/families/product_float64.h>
 #include <rekindle/kernels/families/product_int64.h>
 #include <rekindle/kernels/families/product_units.h>
@@ -28,6 +29,10 @@ std::uint32_t parameter(std::int64_t value) {
 struct Kernels {
     const kernels::Kernel &vector_rows, &vector_columns, &combine;
 };
+Kernels kernels_for_float16() {
+    return {kernels::product_vector_rows_float16.kernel, kernels::product_vector_columns_float16.kernel,
+            kernels::product_combine.kernel};
+}
 Kernels kernels_of(ElementType type) {
     switch (type) {
     case ElementType::float64:
@@ -230,11 +235,16 @@ VectorPlan vector_plan(const DeviceParameters& device, const Product& product) {
     const bool contiguous = a.column_stride <= a.row_stride || a.rows == 1;
     const bool rows_in_quads =
         sharing_of_factors(product, quad_access(product)).a == kernels::value::sharing_quads_along_outer;
-    return vector_plan(device, a.rows, a.columns, product.batch, contiguous, rows_in_quads);
+    VectorPlan plan = vector_plan(device, a.rows, a.columns, product.batch, contiguous, rows_in_quads);
+    const Kernels direct = kernels_for_float16();
+    plan.in_float16 = product.type == ElementType::float16 &&
+                      device.usable.contains(direct.vector_rows.needs) &&
+                      device.usable.contains(direct.vector_columns.needs);
+    return plan;
 }
 
 void multiply_vector(const Product& product, const VectorPlan& plan, const QueueLaunch& queue) {
-    const Kernels family = kernels_of(product.type);
+    const Kernels family = plan.in_float16 ? kernels_for_float16() : kernels_of(product.type);
     const auto queue_part = [&](const Product& part, std::int64_t batch) {
         const Sharing sharing = sharing_of_vector(part, plan);
         const kernels::ProductConstants constants{.dtype = part.dtype,

@@ -85,6 +85,18 @@ class Products(ScaledOnBoth):
         self.compare(torch.vdot, randn(10), randn(10))
         self.compare(torch.dot, torch.rand(1000000), torch.rand(1000000))
 
+    def test_every_float16_by_a_vector(self):
+        """Also subnormal numbers, infinities, and NaN, in each of the layouts that the kernels load differently."""
+        every = torch.arange(-32768, 32768).to(torch.int16).view(torch.float16)
+        matrix, vector = torch.zeros(len(every), 64, dtype=torch.float16), torch.zeros(64, dtype=torch.float16)
+        matrix[:, 5], vector[5] = every, 1
+        for columns in (64, 63):
+            rows = matrix[:, :columns].to(DEVICE)
+            for factor in (rows.contiguous(), rows, rows.t().contiguous().t()):
+                found = (factor @ vector[:columns].to(DEVICE)).cpu()
+                self.assertTrue(torch.equal(found.isnan(), every.isnan()))
+                self.assertTrue(torch.equal(found[~every.isnan()], every[~every.isnan()]))
+
     def test_vectors_of_every_dtype(self):
         """Sizes and addresses that allow loads of four numbers, and some that do not; 9,000 k are summed in parts."""
         for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, *INTEGERS):
