@@ -54,12 +54,13 @@ void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, con
     }
 }
 
-/// Estimates a thread's registers from the number of sums that it holds, as measured with NVIDIA's driver.
-/// Kernels on matrix units that gather need more for addresses; with 16, estimates agree with an H100's
-/// times.
-std::uint32_t registers_of(const Tile& tile) {
+/// Estimates a thread's registers from the number of sums that it holds, as measured with NVIDIA's driver. On
+/// matrix units, an H200's times show that three workgroups with tiles of 64 x 64 run on a compute unit at
+/// once, and four if the kernel has no loop over k. Kernels that gather need more registers for addresses;
+/// with 8, estimates agree with an H100's times.
+std::uint32_t registers_of(const Tile& tile, bool one_slice) {
     const std::uint32_t sums = tile.rows * tile.columns / tile.kernel->threads;
-    return tile.on_units ? 88 + sums * 5 / 4 + (tile.gathers ? 16 : 0) : 56 + sums;
+    return tile.on_units ? (one_slice ? 88 : 96) + sums * 5 / 4 + (tile.gathers ? 8 : 0) : 56 + sums;
 }
 
 /// The work of a workgroup that sums `k` products for each element of its tile.
@@ -84,7 +85,7 @@ GroupWork work_of(const DeviceParameters& device, ElementType type, const Tile& 
             .converted_bytes = tile.on_units && result_bytes == 2 ? rows * columns * result_bytes : 0,
             .latency = tile.on_units ? 1 : depth / 24 * (tile.iterations > 1 ? 2 : 1),
             .threads = tile.kernel->threads,
-            .registers = registers_of(tile),
+            .registers = registers_of(tile, k <= tile.depth),
             .shared_bytes = tile.shared_bytes(),
             .rate = reuse * (sum_bytes(type) == 8        ? 0.25
                              : tile.multiplies_float16() ? device.float16_rate / device.float32_rate

@@ -204,6 +204,16 @@ TEST(Products, KnowWhetherEveryGroupOfEightIsAligned) {
     EXPECT_EQ(loads(odd_batch), std::pair(false, true));
 }
 
+TEST(Plans, FillTheWorkgroupsThatRunAtOnce) {
+    // The fastest plans on an H200, which has 132 compute units.
+    const DeviceParameters device = invented(132, 32, true);
+    EXPECT_EQ(plan_for(device, ProductShape{ElementType::float16, 16, 8192, 8192, 1}).name(),
+              "units 64x64/3");
+    EXPECT_EQ(plan_for(device, ProductShape{ElementType::float16, 512, 512, 64, 96}).name(), "units 64x64/1");
+    EXPECT_EQ(plan_for(device, ProductShape{ElementType::float16, 64, 4096, 4096, 1}).name(),
+              "units 64x64/4");
+}
+
 TEST(Plans, UseLargerTilesForLargerProducts) {
     for (const InventedDevice& device : invented_devices())
         for (const ElementType type : {ElementType::float32, ElementType::float16}) {
