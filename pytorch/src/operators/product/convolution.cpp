@@ -559,8 +559,9 @@ convolution_backward(const Tensor& grad_output, const Tensor& input, const Tenso
     const auto smaller = transposed ? input.sizes() : grad_output.sizes();
     const Geometry g = geometry_of(larger, weight.sizes(), smaller, stride, padding, dilation, groups);
     const auto format = format_of(input, weight);
-    const Tensor gradient =
-        output_mask[1] ? in_order_of(g, Operation::weight_gradient, grad_output) : grad_output;
+    const Tensor gradient = output_mask[1] && !suits_products_of_images(g, input, grad_output)
+                                ? in_order_of(g, Operation::weight_gradient, grad_output)
+                                : grad_output;
     Tensor of_input, of_weight, of_bias;
     if (output_mask[0]) {
         of_input = at::empty(input.sizes(), input.options().memory_format(format));

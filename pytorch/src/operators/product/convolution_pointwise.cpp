@@ -2,6 +2,8 @@
 
 #include "matrices.h"
 
+#include <algorithm>
+
 namespace rvk {
 
 void multiply_pixels(const Geometry& g, ConvolutionOperation operation, const ConvolutionOperands& operands) {
@@ -26,6 +28,21 @@ void multiply_pixels(const Geometry& g, ConvolutionOperation operation, const Co
         multiply(g.batch, by_result, Matrices::of(image), operands.result.flatten(2),
                  has_bias ? operands.bias.unsqueeze(1) : operands.bias);
     }
+}
+
+bool suits_products_of_images(const Geometry& g, const at::Tensor& image, const at::Tensor& gradient) {
+    const std::int64_t in = g.in_channels, out = g.out_channels, pixels = volume(g.output);
+    // A copy reads and writes two bytes for each number, and a product writes and reads four.
+    return g.per_pixel() && g.groups == 1 && image.is_contiguous() && gradient.is_contiguous() &&
+           std::min(in, out) >= 16 && pixels % 8 == 0 && 2 * in * out <= (in + out) * pixels;
+}
+
+bool sum_products_of_images(const Geometry& g, const ConvolutionOperands& operands) {
+    const auto& [image, gradient, result, bias] = operands;
+    if (!suits_products_of_images(g, image, gradient) || !result.is_contiguous())
+        return false;
+    return sum_products({result.device(), result.scalar_type(), g.batch}, Matrices::of(gradient.flatten(2)),
+                        Matrices::of(image.flatten(2)).transposed(), Matrices::of(result.flatten(1)));
 }
 
 } // namespace rvk

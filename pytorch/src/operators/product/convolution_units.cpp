@@ -347,6 +347,8 @@ void convolve_on_units(const Geometry& g, ConvolutionOperation operation,
         multiply_pixels(g, operation, operands);
         return;
     }
+    if (operation == Operation::weight_gradient && sum_products_of_images(g, operands))
+        return;
     const Work work(g, operation, !is_by_pixels(operands.result));
     const Tensor& result = operands.result;
     const auto plan = planner(result.device().index()).unit_plan(work.shape(result.scalar_type()));

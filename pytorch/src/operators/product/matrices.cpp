@@ -280,6 +280,29 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
         multiply_tiles(work_of(a, b, c, added));
 }
 
+bool sum_products(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c) {
+    products::Product product = product_of(sizes, c, 1, std::nullopt, 0);
+    check_sizes(a);
+    check_sizes(b);
+    product.a = a.layout();
+    product.b = b.layout();
+    const products::Plan plan = planner(sizes.device.index()).plan(product.shape());
+    const std::int64_t parts = sizes.batch * plan.parts;
+    if (!plan.tile.on_units || parts > most_groups)
+        return false;
+    const at::Tensor sums =
+        at::empty({parts, c.rows, c.columns}, at::TensorOptions().device(sizes.device).dtype(at::kFloat));
+    products::Product of_sums = products::product_of_sums(product, address(sums));
+    if (plan.parts == 1) // otherwise C is in float32 anyway
+        of_sums.result_dtype = dtype_code(at::kFloat);
+    products::multiply(of_sums, plan,
+                       queue_with(sizes, std::array{a.access, b.access, writes(sums)}, std::nullopt));
+    product.batch = 1;
+    products::combine(product, products::sums_of(product, parts, address(sums)),
+                      queue_with(sizes, std::array{reads(sums), as_written(c.access)}, std::nullopt));
+    return true;
+}
+
 void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Matrices& c,
                    const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
     products::combine(

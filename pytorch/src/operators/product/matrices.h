@@ -57,6 +57,11 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                        const at::Scalar& beta = 0);
 
+/// Queues C = the sum of A * B over the batch, added in float32, on matrix units. Returns false without
+/// queuing anything if the product would not use them. dtype: float16 or bfloat16. A C of one row or column
+/// is not supported.
+bool sum_products(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c);
+
 /// The partial sums of C's elements, in the sums' type. Strides count elements; rows are contiguous.
 struct PartialSums {
     at::Tensor memory;
