@@ -248,11 +248,12 @@ void multiply_vector(const Product& product, const VectorPlan& plan, const Queue
     const auto queue_part = [&](const Product& part, std::int64_t batch) {
         const Sharing sharing = sharing_of_vector(part, plan);
         const kernels::ProductConstants constants{.dtype = part.dtype,
-                                                  .shared_numbers = plan.rows_in_quads ? 1024u : 256u,
+                                                  .shared_numbers = 1,
                                                   .a_sharing = sharing.a,
                                                   .b_sharing = sharing.b,
                                                   .in_parts = plan.parts > 1 ? 1u : 0u,
-                                                  .adds = part.d.has_value() ? 1u : 0u};
+                                                  .adds = part.d.has_value() ? 1u : 0u,
+                                                  .lane_numbers = plan.rows_in_quads ? 1024u : 256u};
         queue_one<kernels::ProductParameters>(part, batch * plan.parts, plan.k_part,
                                               plan.lanes > 8 ? family.vector_rows : family.vector_columns,
                                               linear_groups(part.c.rows, plan.rows), constants.list(), queue);
