@@ -47,10 +47,10 @@ struct StreamOptions {
     double seconds_of_early_submit = 0;
     std::uint64_t staging_bytes = 16ull << 20; ///< size of one piece of an upload or download
     std::uint64_t piece_bytes = 64ull << 20;   ///< size of one copy or fill command
-    /// Size of one copy command to the host's memory on a queue that only copies. While an H200 executes one
-    /// of 4 MiB, its kernels run at half their speed; commands of 512 KiB slow nothing down, and reach 28
-    /// instead of 42 GB/s.
-    std::uint64_t piece_bytes_to_host = 512ull << 10;
+    /// The same for copies to the host's memory on a queue that only copies, while the main queue has work.
+    /// While an H200 executes a copy of 4 MiB, its kernels run at half their speed; commands of 512 KiB slow
+    /// nothing down, but reach only 28 instead of 42 GB/s.
+    std::uint64_t piece_bytes_beside_kernels = 512ull << 10;
 };
 
 /// A pipeline as a stream launches it. Lives as long as the stream; its address is stable.

@@ -66,6 +66,8 @@ class VulkanStream final : public TimelineStream {
     void check_groups(const kernels::Kernel& kernel, Groups groups) const;
     void put_without_poison(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
                             std::span<const Access> accesses, double expected_seconds);
+    /// Whether the device has work of the main queue. Work that is held back does not count.
+    bool main_queue_is_busy() const;
     void copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes);
     /// Through staging memory, as work of `core`.
     void upload_on(StreamCore& core, DevicePointer to, std::span<const std::byte> from);
@@ -142,15 +144,24 @@ void VulkanStream::copy(DevicePointer to, DevicePointer from, std::uint64_t byte
     copy_on(*core_, to, from, bytes);
 }
 
+bool VulkanStream::main_queue_is_busy() const {
+    return std::ranges::any_of(device_.timelines(), [](const std::shared_ptr<StreamTimeline>& timeline) {
+        const auto* const core = dynamic_cast<const StreamCore*>(timeline.get());
+        return core != nullptr && core->options().queue == StreamQueue::main &&
+               core->completed() < core->submitted();
+    });
+}
+
 void VulkanStream::copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes) {
     if (bytes == 0)
         return;
     const BufferLocation out = core_->allocator().locate(from, bytes);
     const BufferLocation in = core_->allocator().locate(to, bytes);
     const StreamOptions& options = core.options();
-    const bool to_host_beside_kernels = options.queue == StreamQueue::copies &&
-                                        out.kind == MemoryKind::device && in.kind != MemoryKind::device;
-    const std::uint64_t most = to_host_beside_kernels ? options.piece_bytes_to_host : options.piece_bytes;
+    const bool to_host = out.kind == MemoryKind::device && in.kind != MemoryKind::device;
+    const std::uint64_t most = to_host && options.queue == StreamQueue::copies && main_queue_is_busy()
+                                   ? options.piece_bytes_beside_kernels
+                                   : options.piece_bytes;
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t piece = std::min(bytes - done, most);
         core.put(Copy{out.buffer, in.buffer, out.offset + done, in.offset + done, piece},

@@ -63,6 +63,32 @@ TEST_F(AsynchronousCopyTest, ACopyingStreamNextToAComputingOne) {
     }
 }
 
+TEST_F(AsynchronousCopyTest, CopiesToTheHostAreDividedWhileKernelsRun) {
+    environment.unset("REKINDLE_RANDOM_ORDER");
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    StreamOptions options;
+    options.queue = StreamQueue::copies;
+    options.operations_per_submit = 1;
+    const auto computing = stream(), copying = stream(options);
+    const Buffer words = memory(*computing, numbered(1 << 19)), to = readback_memory(1 << 19);
+    const Buffer few = memory(*computing, numbered(8192)), result = memory(*computing, 8192);
+    computing->synchronize();
+    const auto submits_of_copy = [&](const Buffer& target, const Buffer& source) {
+        const std::uint64_t before = core(*copying).submitted();
+        copying->copy(target.pointer(), source.pointer(), source.bytes());
+        copying->flush();
+        return core(*copying).submitted() - before;
+    };
+    EXPECT_EQ(submits_of_copy(to, words), 1U);
+    for (int i = 0; i < 4; ++i)
+        spin(*computing, result, few, 60000);
+    computing->flush();
+    EXPECT_EQ(submits_of_copy(to, words), 4U);
+    EXPECT_EQ(submits_of_copy(words, to), 1U);
+    copying->synchronize();
+    EXPECT_TRUE(std::ranges::equal(to.host_as<std::uint32_t>(), numbered(1 << 19)));
+}
+
 TEST_F(AsynchronousCopyTest, AMappedBlockIsNotReusedBeforeItsCopyIsDone) {
     const auto s = stream();
     const Buffer more = memory(*s, numbered(8192)), spinning = memory(*s, 8192);
