@@ -54,17 +54,26 @@ std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     return result;
 }
 
-/// What must have happened before the call may use its tensors.
-std::vector<runtime::Event> ready_of(const Call& call) {
-    runtime::Stream& stream = current_stream(call.device);
-    if (call.collective == Collective::barrier)
-        return {stream.record()};
+/// The memory of the call's tensors.
+std::vector<runtime::Access> ranges_of(const Call& call) {
     std::vector<runtime::Access> ranges;
     for (const std::vector<at::Tensor>* const tensors : {&call.outputs, &call.inputs})
         for (const at::Tensor& tensor : *tensors)
             if (const c10::Storage& storage = tensor.storage(); storage.nbytes() != 0)
                 ranges.push_back({device_pointer(storage.data()), storage.nbytes(), true});
-    return stream.record_uses(ranges);
+    return ranges;
+}
+
+/// What must have happened before the call may use its tensors. Submits it now: an event is reached when its
+/// whole submit has completed, and the caller may soon queue more, such as the rest of a backward pass.
+std::vector<runtime::Event> ready_of(const Call& call) {
+    runtime::Stream& stream = current_stream(call.device);
+    std::vector<runtime::Event> events = call.collective == Collective::barrier
+                                             ? std::vector{stream.record()}
+                                             : stream.record_uses(ranges_of(call));
+    for (const runtime::Event& event : events)
+        event.submit();
+    return events;
 }
 
 /// Whether the transport runs the call as one operation.
