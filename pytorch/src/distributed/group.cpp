@@ -64,16 +64,11 @@ std::vector<runtime::Access> ranges_of(const Call& call) {
     return ranges;
 }
 
-/// What must have happened before the call may use its tensors. Submits it now: an event is reached when its
-/// whole submit has completed, and the caller may soon queue more, such as the rest of a backward pass.
+/// What must have happened before the call may use its tensors.
 std::vector<runtime::Event> ready_of(const Call& call) {
     runtime::Stream& stream = current_stream(call.device);
-    std::vector<runtime::Event> events = call.collective == Collective::barrier
-                                             ? std::vector{stream.record()}
-                                             : stream.record_uses(ranges_of(call));
-    for (const runtime::Event& event : events)
-        event.submit();
-    return events;
+    return call.collective == Collective::barrier ? std::vector{stream.record()}
+                                                  : stream.record_uses(ranges_of(call));
 }
 
 /// Whether the transport runs the call as one operation.

@@ -420,8 +420,12 @@ std::vector<Event> StreamCore::record_uses(std::span<const Access> ranges) {
         events.emplace_back(std::make_shared<Event::State>(source, value));
     };
     // The test modes record operations later than they note their ranges.
-    if (const std::uint64_t last = collecting_ ? all : last_submit_with(ranges); last > completed())
+    const std::uint64_t last = collecting_ ? all : last_submit_with(ranges);
+    if (last > completed())
         add(shared_from_this(), last);
+    // An event is reached when its whole submit has completed, and the caller may queue much more.
+    if (open_ && last == open_->value())
+        next_submit();
     prune_inherited();
     for (const auto& [other, value] : inherited_)
         add(other, value);

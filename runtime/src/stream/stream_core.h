@@ -55,7 +55,7 @@ class StreamCore final : public StreamTimeline,
     /// Queues one operation of another kind. accesses: without poison bits.
     void put(const Operation& operation, std::span<const Access> accesses);
     std::shared_ptr<Event::State> record(bool timing);
-    /// Stream::record_uses. ranges: without poison bits.
+    /// Stream::record_uses. Later operations do not delay the events. ranges: without poison bits.
     std::vector<Event> record_uses(std::span<const Access> ranges);
     /// Later operations start after `value` of the other source. If that is not submitted yet, they are held
     /// back on the host.
