@@ -54,10 +54,10 @@ void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, con
     }
 }
 
-/// Estimates a thread's registers from the number of sums that it holds, as measured with NVIDIA's driver. On
-/// matrix units, an H200's times show that three workgroups with tiles of 64 x 64 run on a compute unit at
-/// once, and four if the kernel has no loop over k. Kernels that gather need more registers for addresses;
-/// with 8, estimates agree with an H100's times.
+/// Estimates how many registers a thread needs from the number of sums that it holds, as measured with
+/// NVIDIA's driver. The constants for matrix units make the estimated times agree with measured ones: on an
+/// H200, three workgroups with tiles of 64 x 64 share a compute unit, or four if the kernel has no loop over
+/// k. Kernels that gather keep more addresses in registers; adding 8 agrees with the times of an H100.
 std::uint32_t registers_of(const Tile& tile, bool one_slice) {
     const std::uint32_t sums = tile.rows * tile.columns / tile.kernel->threads;
     return tile.on_units ? (one_slice ? 88 : 96) + sums * 5 / 4 + (tile.gathers ? 8 : 0) : 56 + sums;

@@ -18,7 +18,8 @@ struct RecordedEvent {
     bool timing = false;
 };
 
-/// Submits the event's work first, because a script may ask until the answer is yes.
+/// Returns whether the device has reached the event. Submits the event's work first: a script may poll until
+/// the answer is true, and nothing else would submit the work.
 bool is_reached(const runtime::Event& event) {
     event.submit();
     return event.done();

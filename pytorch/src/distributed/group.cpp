@@ -54,7 +54,7 @@ std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     return result;
 }
 
-/// The memory of the call's tensors.
+/// Returns the memory that the call's tensors occupy.
 std::vector<runtime::Access> ranges_of(const Call& call) {
     std::vector<runtime::Access> ranges;
     for (const std::vector<at::Tensor>* const tensors : {&call.outputs, &call.inputs})
@@ -64,7 +64,7 @@ std::vector<runtime::Access> ranges_of(const Call& call) {
     return ranges;
 }
 
-/// What must have happened before the call may use its tensors.
+/// Returns the events that the collective must wait for before it reads or writes the call's tensors.
 std::vector<runtime::Event> ready_of(const Call& call) {
     runtime::Stream& stream = current_stream(call.device);
     return call.collective == Collective::barrier ? std::vector{stream.record()}

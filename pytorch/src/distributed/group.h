@@ -23,10 +23,11 @@ namespace rvk::distributed {
 /// The collective with that name, "all_reduce" for example. Throws c10::ValueError.
 Collective collective_of(std::string_view name);
 
-/// start() queues an operation and returns at once. The operation runs after the work on the caller's current
-/// stream that uses its tensors at that moment, so it may overtake other work. Work that waits for the
-/// operation is held back on the host until the thread has queued the operation's last copy. So the host can
-/// run up to 64 collectives ahead. After a failure, all calls fail with the same sentence. Thread-safe.
+/// start() queues an operation and returns at once. The operation waits only for work that uses its tensors
+/// and that the caller's current stream has already queued; it may run before other work of that stream. The
+/// host holds back work that waits for the operation until the group's thread has queued the operation's last
+/// copy, so the host can run up to 64 collectives ahead. After a failure, all calls fail with the same
+/// sentence. Thread-safe.
 class Group : public torch::CustomClassHolder {
   public:
     /// number: identifies the group in calls of Python code (python_calls.h). ranks: the global rank of each
@@ -48,7 +49,7 @@ class Group : public torch::CustomClassHolder {
     struct Job {
         Call call;
         c10::intrusive_ptr<PromisedWork> work;
-        std::vector<runtime::Event> ready; ///< all are reached when the call may use its tensors
+        std::vector<runtime::Event> ready; ///< the operation waits for all of them
     };
 
     void start_thread();

@@ -8,7 +8,8 @@ namespace rvk::distributed {
 
 namespace {
 
-constexpr std::size_t largest_packed = 64 << 10; ///< bytes
+/// Larger tensors, in bytes, are sent as they are.
+constexpr std::size_t largest_packed = 64 << 10;
 
 } // namespace
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Sends small tensors together, because a round takes as long for a few bytes as for a piece (one_host.h).
+/// Packs small tensors into one buffer, so that a broadcast sends all of them in one round. A round
+/// (one_host.h) takes as long for a few bytes as for 2 MiB.
 
 #include "transport.h"
 
@@ -8,21 +9,23 @@
 
 namespace rvk::distributed {
 
-/// Flat tensors, of which the small ones travel in one tensor of bytes. On all ranks, the sizes and dtypes
-/// must be the same. For one thread.
+/// The tensors of a broadcast. Large tensors are sent as they are, and small ones in one buffer of bytes. All
+/// tensors are flat and on one device, and every rank must pass the same sizes and dtypes in the same order.
+/// For one thread.
 class Packed {
   public:
     explicit Packed(Tensors tensors);
 
-    /// The sender: copies the small tensors into the packed one.
+    /// Copies the small tensors into the buffer. The sender calls it before the broadcast.
     void pack();
-    /// The receivers: copies the small tensors out of the packed one.
+    /// Copies the small tensors out of the buffer. The receivers call it after the broadcast.
     void unpack() const;
-    /// What travels: the large tensors, and the packed one, if any.
+    /// The tensors to broadcast: the large ones, then the buffer unless there are no small ones.
     const std::vector<at::Tensor>& parts() const noexcept { return parts_; }
 
   private:
-    std::vector<at::Tensor> small_; ///< sorted by element size, so that each is aligned in the packed one
+    /// The largest element size comes first, which keeps each tensor aligned in the buffer.
+    std::vector<at::Tensor> small_;
     std::vector<at::Tensor> parts_;
 };
 

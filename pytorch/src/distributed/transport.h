@@ -48,7 +48,7 @@ struct Call {
 struct Following {
     /// Valid until the running operation returns. Null if it must not begin before that operation has ended.
     const Call* call = nullptr;
-    std::vector<runtime::Event> ready; ///< all are reached when the call's tensors may be read
+    std::vector<runtime::Event> ready; ///< wait for all of them before reading the call's tensors
 };
 /// Waits at most `patience` for the next call and returns it; empty if none has been queued.
 using FollowingOf = std::function<std::optional<Following>(std::chrono::microseconds patience)>;

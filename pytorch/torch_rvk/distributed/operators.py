@@ -66,7 +66,8 @@ def broadcast_(tensors, process_group, root_rank, root_tensor, async_op=True, ti
 
 def broadcasting_at_once(original):
     """Wraps torch.distributed._broadcast_coalesced, with which DistributedDataParallel broadcasts parameters and buffers. The
-    original copies them to and from flat tensors on the current stream; this runs as one operation of the group."""
+    original copies them to and from flat tensors on the current stream, which delays the training; the group's thread packs
+    them on its own stream."""
 
     def call(process_group, tensors, buffer_size, src=0):
         if not all(tensor.device.type == NAME for tensor in tensors):

@@ -47,9 +47,9 @@ struct StreamOptions {
     double seconds_of_early_submit = 0;
     std::uint64_t staging_bytes = 16ull << 20; ///< size of one piece of an upload or download
     std::uint64_t piece_bytes = 64ull << 20;   ///< size of one copy or fill command
-    /// The same for copies to the host's memory on a queue that only copies, while the main queue has work.
-    /// While an H200 executes a copy of 4 MiB, its kernels run at half their speed; commands of 512 KiB slow
-    /// nothing down, but reach only 28 instead of 42 GB/s.
+    /// Size of one command that copies to the host's memory on a copy-only queue while the main queue is
+    /// busy. On an H200, kernels run at half their speed during a copy command of 4 MiB. Commands of 512 KiB
+    /// do not slow kernels down, but copy at 28 GB/s instead of 42.
     std::uint64_t piece_bytes_beside_kernels = 512ull << 10;
 };
 

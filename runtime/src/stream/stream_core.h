@@ -123,10 +123,10 @@ class StreamCore final : public StreamTimeline,
     PreparedKernel& prepared(const Pipeline& pipeline);
     PreparedKernel& prepare(const Pipeline& pipeline);
     Batch& open();
-    /// The value of the last unfinished submit that uses a byte of the ranges; 0: none does. Waiting and open
-    /// submits count.
+    /// Returns the value of the last unfinished submit, possibly still waiting or open, that uses a byte of
+    /// the ranges; 0 if none does.
     std::uint64_t last_submit_with(std::span<const Access> ranges) const;
-    /// Removes what has completed from inherited_.
+    /// Removes the waits from inherited_ that have completed.
     void prune_inherited();
     void place(const Operation& operation, std::span<const Access> accesses,
                const LaunchTime::Sample& sample);
@@ -178,7 +178,7 @@ class StreamCore final : public StreamTimeline,
     const std::uint32_t number_;
     Queue& queue_;
     Queue* const upload_queue_; ///< the upload lane's queue; null: no lane
-    bool notes_ranges_;         ///< submits note the ranges that they use: all, or those after the one below
+    bool notes_ranges_;         ///< submits with a value above without_ranges_ note the ranges that they use
     std::uint64_t without_ranges_ = 0;
     const bool collecting_; ///< test modes: operations are held back until their group is complete
     VkSemaphore timeline_ = VK_NULL_HANDLE;
@@ -213,8 +213,8 @@ class StreamCore final : public StreamTimeline,
 
     std::mutex lane_mutex_;            ///< one upload at a time determines what the lane waits for
     std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
-    /// What this stream has waited for and what may not have completed; what runs out of order has to wait
-    /// for it, too. Only if notes_ranges_.
+    /// What this stream waits for and what may not have completed yet. Work of other streams that runs out of
+    /// this stream's order must wait for it, too. Filled only if notes_ranges_.
     std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> inherited_;
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1

@@ -119,7 +119,7 @@ def broadcast(report):
 
 
 def broadcast_together(report):
-    """Small and large tensors of all dtypes in one call, with which DistributedDataParallel broadcasts parameters and buffers."""
+    """Broadcasts small and large tensors of all dtypes in one call, as DistributedDataParallel does with parameters and buffers."""
     size, rank = dist.get_world_size(), dist.get_rank()
     sent = [[values(dtype, count, of) for dtype in DTYPES for count in (1, 7, 300_001)] for of in range(size)]
     for root in range(size):
@@ -133,7 +133,8 @@ def broadcast_together(report):
 
 
 def overtaking(report):
-    """A collective runs after the work that uses its tensors, also on other streams, while unrelated work is still queued."""
+    """Collectives may run before unrelated work that was queued earlier, but must wait for the work that computes their
+    tensors, even if it is on another stream."""
     rank, size = dist.get_rank(), dist.get_world_size()
     current, side = torch.accelerator.current_stream(), torch.Stream(_device())
     for number in range(6):

@@ -5,14 +5,15 @@
 namespace rekindle::runtime::test {
 namespace {
 
-/// Stream::record_uses.
+/// Tests Stream::record_uses.
 class UsesTest : public StreamTest {
   protected:
     UsesTest() {
         environment.unset("REKINDLE_RANDOM_ORDER");
         environment.set("REKINDLE_GUARD_PAGES", "0");
     }
-    /// As on a device without a transfer queue: the stream notes no ranges before the first call.
+    /// Returns a stream that notes no ranges before the first record_uses(), as on a device without a
+    /// transfer queue.
     std::unique_ptr<Stream> without_lane() {
         StreamOptions options;
         options.upload_queue = UploadQueue::stream;
@@ -53,7 +54,7 @@ TEST_F(UsesTest, AnotherStreamMayWriteTheRangeAfterTheEvents) {
     const Buffer words = memory(*s, numbered(30000)), seen = memory(*s, std::size_t{30000}),
                  rest = memory(*s, numbered(30000));
     for (std::uint32_t round = 1; round < 6; ++round) {
-        spin(*s, seen, words, 500 * round); // reads what is overwritten below
+        spin(*s, seen, words, 500 * round); // reads the words that `other` overwrites below
         wait(*other, uses(*s, words));
         spin(*s, rest, words, 0);
         s->flush();

@@ -82,7 +82,7 @@ struct VectorPlan {
     std::int64_t lanes = 8, rows = 32; ///< rows of a workgroup
     std::int64_t parts = 1, k_part = 0;
     bool rows_in_quads = false; ///< a thread loads four adjacent rows at once
-    bool in_float16 = false;    ///< the kernels that leave converting float16 to the device
+    bool in_float16 = false;    ///< use the kernels in which the device itself converts float16
 };
 /// contiguous: whether the elements of a row of the matrix are closer together than its rows. rows_in_quads:
 /// whether the matrix is aligned so that a thread can load the same element of four adjacent rows at once.

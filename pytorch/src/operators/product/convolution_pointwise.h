@@ -10,12 +10,13 @@ namespace rvk {
 /// if image and result are in channels_last, otherwise one product per image.
 void multiply_pixels(const Geometry& g, ConvolutionOperation operation, const ConvolutionOperands& operands);
 
-/// Whether the weight's gradient is best computed as the sum of one product per image, on matrix units:
-/// Geometry::per_pixel, contiguous images whose rows are aligned, and products that take less memory than
-/// copies of the images in channels_last. image: the input; gradient: that of the output.
+/// Returns whether to compute the gradient of the weight as one matrix product per image, and to add these
+/// products. That is faster than copying the images to channels_last if the convolution is
+/// Geometry::per_pixel, both tensors are contiguous, the number of pixels is a multiple of 8, and the
+/// products take less memory traffic than the copies. image: the input; gradient: the gradient of the output.
 bool suits_products_of_images(const Geometry& g, const at::Tensor& image, const at::Tensor& gradient);
-/// Queues this sum. Returns false without queuing anything if it does not suit, or if the products would not
-/// use matrix units.
+/// Queues these products and their sum. Returns false, and queues nothing, if suits_products_of_images() is
+/// false or if the plan for the products does not use matrix units.
 bool sum_products_of_images(const Geometry& g, const ConvolutionOperands& operands);
 
 } // namespace rvk

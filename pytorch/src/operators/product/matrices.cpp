@@ -293,7 +293,7 @@ bool sum_products(const ProductSizes& sizes, const Matrices& a, const Matrices& 
     const at::Tensor sums =
         at::empty({parts, c.rows, c.columns}, at::TensorOptions().device(sizes.device).dtype(at::kFloat));
     products::Product of_sums = products::product_of_sums(product, address(sums));
-    if (plan.parts == 1) // otherwise C is in float32 anyway
+    if (plan.parts == 1) // kernels that split k always write float32
         of_sums.result_dtype = dtype_code(at::kFloat);
     products::multiply(of_sums, plan,
                        queue_with(sizes, std::array{a.access, b.access, writes(sums)}, std::nullopt));

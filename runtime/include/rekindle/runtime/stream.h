@@ -162,10 +162,10 @@ class Stream {
 
     /// A point after all work queued so far. With timing, Event::seconds_since() can use it.
     virtual Event record(bool timing = false) = 0;
-    /// Points after which work of another stream may use the ranges, also for writing: after the last
-    /// operation so far that uses a byte of them, and after everything that this stream has waited for. They
-    /// may come long before record(). Points that have been reached are left out. The first call may return
-    /// later points than necessary. Declared accesses are what counts.
+    /// Returns the events that another stream must wait for before it reads or writes the ranges: the last
+    /// operation so far whose declared accesses overlap them, and everything that this stream itself waits
+    /// for. They may be reached long before record(), and later operations do not delay them. Events that
+    /// have been reached are left out. The first call on a stream may return later events than necessary.
     virtual std::vector<Event> record_uses(std::span<const Access> ranges) = 0;
     /// Later work of this stream starts after the event. The calling thread waits only for events of other
     /// devices; it does not wait until a promise of this device is kept.
