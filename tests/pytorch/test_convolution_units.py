@@ -22,6 +22,14 @@ CASES = {
     "7 x 7, stride 2": ((2, 32, 57, 40), (64, 32, 7, 7), dict(stride=2, padding=3)),
     "7 x 7, stride 2, three channels": ((3, 3, 112, 112), (64, 3, 7, 7), dict(stride=2, padding=3)),
     "patches of three channels": ((4, 3, 64, 64), (192, 3, 16, 16), dict(stride=16)),
+    # Adjacent pixels of a row are joined (convolution_eights.h).
+    "pairs of pixels, odd widths": ((3, 3, 61, 63), (60, 3, 7, 7), dict(stride=2, padding=3)),
+    "pairs of pixels, padding on whole pairs": ((3, 4, 40, 60), (64, 4, 5, 9), dict(stride=(3, 6), padding=(0, 4))),
+    "pairs of pixels that save nothing": ((4, 3, 64, 66), (64, 3, 6, 2), dict(stride=2, padding=(0, 1))),
+    "pairs of one channel": ((4, 1, 50, 66), (64, 1, 7, 7), dict(stride=2, padding=2)),
+    "four pixels of two channels": ((4, 2, 50, 61), (64, 2, 6, 7), dict(stride=4, padding=(1, 3))),
+    "eight pixels of one channel": ((4, 1, 40, 183), (48, 1, 5, 13), dict(stride=(3, 8), padding=(2, 5))),
+    "pairs of pixels, dilation": ((4, 3, 64, 66), (64, 3, 5, 5), dict(stride=2, dilation=2, padding=2)),
     "1 x 7": ((3, 64, 24, 40), (96, 64, 1, 7), dict(padding=(0, 3))),
     "dilation": ((3, 64, 32, 32), (64, 64, 3, 3), dict(dilation=2, padding=2)),
     "stride": ((4, 64, 45, 47), (128, 64, 3, 3), dict(stride=2, padding=1)),
@@ -82,14 +90,23 @@ class Float16(NativeTestCase):
             if not self.chosen(name):
                 continue
             with self.subTest(case=name):
-                self.check(F.conv2d, of_input, of_weight, options)
+                one_channel = of_input[1] == 1  # such an image is in both formats
+                self.check(F.conv2d, of_input, of_weight, options, FORMATS[:1] if one_channel else FORMATS)
 
     def test_one_dimension(self):
         self.check(F.conv1d, (2, 64, 2600), (64, 64, 5), dict(padding=2), FORMATS[:1])
+        self.check(F.conv1d, (2, 1, 6001), (64, 1, 80), dict(stride=4, padding=38), FORMATS[:1])
 
     def test_transposed(self):
         self.check(F.conv_transpose2d, (2, 128, 20, 20), (128, 64, 4, 4), dict(stride=2, padding=1))
         self.check(F.conv_transpose2d, (3, 64, 30, 32), (64, 64, 3, 3), dict(padding=1))
+        self.check(F.conv_transpose2d, (3, 64, 30, 31), (64, 3, 4, 4), dict(stride=2, padding=1, output_padding=1))
+
+    def test_many_images_at_once(self):
+        """More than 65,535 tiles of 32 pixels."""
+        if is_cpu_driver():
+            self.skipTest("takes minutes on a CPU driver")
+        self.check(F.conv2d, (45, 3, 224, 224), (16, 3, 3, 3), dict(stride=2, padding=1))
 
     def test_weights_and_gradients_in_any_order(self):
         generator = torch.Generator().manual_seed(6)

@@ -445,13 +445,15 @@ void run(const Geometry& g, Operation operation, const Operands& given) {
 }
 
 /// Splits the batch into pieces with at most most_groups tiles of 32 pixels (or of one image), which keeps
-/// pixel indices within 31 bits.
+/// pixel indices within 31 bits. The kernels on matrix units have limits of their own (units_suit).
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
+    const Tensor& result = operands.result;
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
     const std::int64_t most_pixels = most_groups * 32;
     const std::int64_t most_batch =
         std::max<std::int64_t>(most_pixels / std::max<std::int64_t>(pixels, 1), 1);
-    if (g.batch <= most_batch || operation == Operation::weight_gradient) {
+    if (g.batch <= most_batch || operation == Operation::weight_gradient ||
+        (!g.per_pixel() && units_suit(g, operation, result.scalar_type(), result.device()))) {
         run(g, operation, operands);
         return;
     }

@@ -1,6 +1,7 @@
 #include "convolution_units.h"
 
 #include "../../dispatch/limits.h"
+#include "convolution_eights.h"
 #include "convolution_pointwise.h"
 #include "matrices.h"
 #include "planner.h"
@@ -222,40 +223,6 @@ void run_weight(const Work& work, const Plan& plan, const ConvolutionOperands& o
     }
 }
 
-/// Rounds the number of channels up to a multiple of eight, because the kernel loads eight channels at once.
-Geometry in_eights(Geometry g, Operation operation) {
-    if (operation != Operation::input_gradient)
-        g.in_channels = ceil_div<std::int64_t>(g.in_channels, 8) * 8;
-    if (operation != Operation::forward)
-        g.out_channels = ceil_div<std::int64_t>(g.out_channels, 8) * 8;
-    return g;
-}
-bool has_more_channels(const Geometry& g, const Geometry& than) {
-    return g.in_channels != than.in_channels || g.out_channels != than.out_channels;
-}
-
-/// An uninitialized tensor in channels_last that differs from `tensor` only in the sizes of its first two
-/// dimensions.
-Tensor resized(const Tensor& tensor, std::int64_t first, std::int64_t second) {
-    std::vector<std::int64_t> sizes{first};
-    sizes.insert(sizes.end(), tensor.sizes().begin() + 2, tensor.sizes().end());
-    sizes.push_back(second);
-    return at::empty(sizes, tensor.options()).movedim(-1, 1);
-}
-/// The beginning of `tensor` in its first two dimensions, with the sizes of `like`.
-Tensor part_of(const Tensor& tensor, const Tensor& like) {
-    return tensor.narrow(0, 0, like.size(0)).narrow(1, 0, like.size(1));
-}
-/// Extends the first two dimensions with zeros, in a copy in channels_last. Returns the tensor itself if it
-/// has these sizes.
-Tensor padded_to(const Tensor& tensor, std::int64_t first, std::int64_t second) {
-    if (tensor.size(0) == first && tensor.size(1) == second)
-        return tensor;
-    Tensor padded = resized(tensor, first, second).zero_();
-    part_of(padded, tensor).copy_(tensor);
-    return padded;
-}
-
 /// Whether a matrix product can read the images without a copy, eight numbers at a time.
 bool is_product(const Geometry& g, const ConvolutionOperands& operands) {
     if (!g.per_pixel())
@@ -271,9 +238,10 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     if (!products::has_matrix_units(planner(device.index()).device(), element_type(dtype)) || g.groups != 1 ||
         g.dimensions() > 2 || (operation == Operation::input_gradient && !g.unit_stride()))
         return false;
-    const Geometry padded = in_eights(g, operation);
-    if (has_more_channels(padded, g) && g.per_pixel()) // a matrix product reads any number of channels
+    const EightChannels eights(g, operation);
+    if (eights.differs() && g.per_pixel()) // a matrix product reads any number of channels
         return false;
+    const Geometry& padded = eights.geometry();
     const Work work(padded, operation, false);
     if (std::min({work.m, work.n, work.k}) < 16 || !work.fits())
         return false;
@@ -310,37 +278,15 @@ Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& o
                         sum_tolerance(dtype, work.k)})];
 }
 
-/// Pads the operands with channels of zeros. padded: in_eights(the operands' geometry).
-void convolve_padded(const Geometry& padded, Operation operation, const ConvolutionOperands& operands) {
-    const auto& [image, other, result, bias] = operands;
-    const std::int64_t in = padded.in_channels, out = padded.out_channels;
-    switch (operation) {
-    case Operation::forward:
-        convolve_on_units(
-            padded, operation,
-            {padded_to(image, image.size(0), in), padded_to(other, other.size(0), in), result, bias});
-        return;
-    case Operation::input_gradient:
-        convolve_on_units(
-            padded, operation,
-            {padded_to(image, image.size(0), out), padded_to(other, out, other.size(1)), result, bias});
-        return;
-    case Operation::weight_gradient:
-        const Tensor whole = resized(result, out, in);
-        convolve_on_units(
-            padded, operation,
-            {padded_to(image, image.size(0), in), padded_to(other, other.size(0), out), whole, bias});
-        result.copy_(part_of(whole, result));
-        return;
-    }
-}
-
 } // namespace
 
 void convolve_on_units(const Geometry& g, ConvolutionOperation operation,
                        const ConvolutionOperands& operands) {
-    if (const Geometry padded = in_eights(g, operation); has_more_channels(padded, g)) {
-        convolve_padded(padded, operation, operands);
+    if (const EightChannels eights(g, operation); eights.differs()) {
+        const ConvolutionOperands whole = eights.operands(operation, operands);
+        convolve_on_units(eights.geometry(), operation, whole);
+        if (operation == ConvolutionOperation::weight_gradient)
+            eights.copy_weight(whole.result, operands.result);
         return;
     }
     if (operation != Operation::weight_gradient && is_product(g, operands)) {
