@@ -20,8 +20,8 @@ namespace {
 
 /// Renew the number when kernels or the cost model change so much that stored rates no longer fit.
 constexpr const char* store_key = "calibration 4";
-constexpr double budget = 1;             // seconds, without the time to compile
-constexpr double warm_up_seconds = 0.06; // an idle GPU is slow
+constexpr double budget = 1.5;           // seconds, without the time to compile
+constexpr double warm_up_seconds = 0.06; // before each measurement: an idle GPU is slow
 constexpr double worst_misfit = 0.7;     // estimates are off by about a factor of two
 
 /// A product whose workgroups all do the same work, with `groups_per_unit` workgroups for each compute unit.
@@ -83,9 +83,9 @@ class Calibration {
     }
 
     DeviceParameters measure() {
-        measure_launch();
         for (const MeasuredProduct& one : measured_products)
             measure_product(one);
+        measure_launch();
         scale();
         return parameters_;
     }
@@ -129,8 +129,7 @@ class Calibration {
         queue();
         stream_->synchronize(); // compiles the pipeline, and the driver provides the memory
         const auto begin = std::chrono::steady_clock::now();
-        if (spent_ == 0)
-            runtime::device_seconds(*stream_, queue, warm_up_seconds);
+        runtime::device_seconds(*stream_, queue, warm_up_seconds); // the device was idle during compilation
         const double seconds = median_seconds(*stream_, queue);
         spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         return seconds;

@@ -11,7 +11,7 @@ namespace {
 
 /// Measurements per process, limited so that a program whose sizes keep changing is not slowed down.
 constexpr int most_measured = 512;
-constexpr double warm_up = 0.06; // seconds of work before the first measurement: an idle GPU is slow
+constexpr double warm_up = 0.06; // seconds of work before a measurement: an idle GPU is slow
 
 } // namespace
 
@@ -57,12 +57,9 @@ std::size_t Tuner::choose(runtime::Stream& stream, const std::string& key,
 
 std::size_t Tuner::measure(runtime::Stream& stream, const std::string& key,
                            const std::vector<runtime::Candidate>& candidates) {
-    if (!warm_)
-        runtime::device_seconds(stream, candidates.front().queue, warm_up);
-    warm_ = true;
-    const runtime::Choice choice = runtime::fastest(candidates, [&](const runtime::Candidate& one) {
-        return runtime::device_seconds(stream, one.queue);
-    });
+    const runtime::Choice choice = runtime::fastest(
+        candidates, [&](const runtime::Candidate& one) { return runtime::device_seconds(stream, one.queue); },
+        [&](const runtime::Candidate& one) { runtime::device_seconds(stream, one.queue, warm_up); });
     if (log_)
         for (const std::size_t i : choice.wrong)
             log_(LogLevel::warning, "REKINDLE_AUTOTUNE: on " + device_name_ + ", " + key + " computed as " +

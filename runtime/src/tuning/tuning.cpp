@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kind = "RKTUNE01";
 constexpr double needed_gain = 0.97; // a candidate must take less than this share of the default's time
-constexpr int rounds = 3;
+constexpr int rounds = 3, most_rounds = 12;
+/// A round counts if the default's time at its end differs by at most this share from that at its beginning.
+constexpr double steady = 0.05;
 constexpr int most_calls = 1000;
 constexpr std::chrono::seconds longest_wait(30); // while another process measures
 
@@ -26,12 +28,38 @@ std::optional<bool> checked(const Candidate& candidate) {
     }
 }
 
+/// The least time of each candidate in `right`, infinity for the others. The clocks of a device can rise and
+/// fall by factors between two measurements; times at different clocks are not compared.
+std::vector<double> least_times(std::span<const Candidate> candidates, std::span<const std::size_t> right,
+                                const std::function<double(const Candidate&)>& seconds,
+                                const std::function<void(const Candidate&)>& warm_up) {
+    const std::vector<double> none(candidates.size(), std::numeric_limits<double>::infinity());
+    if (right.empty())
+        return none;
+    const Candidate& reference = candidates[right.front()];
+    if (warm_up)
+        warm_up(reference);
+    std::vector<double> least = none, round = none;
+    for (int all = 0, counted = 0; all < most_rounds && counted < rounds; ++all) {
+        for (const std::size_t i : right)
+            round[i] = seconds(candidates[i]);
+        const double change = seconds(reference) / round[right.front()];
+        if (change < 1 - steady) { // the clocks have risen: all times so far are too long
+            least = none;
+            counted = 0;
+        } else if (change <= 1 + steady) {
+            std::ranges::transform(least, round, least.begin(), std::ranges::min);
+            ++counted;
+        }
+    }
+    return least == none ? round : least;
+}
+
 } // namespace
 
-Choice fastest(std::span<const Candidate> candidates,
-               const std::function<double(const Candidate&)>& seconds) {
+Choice fastest(std::span<const Candidate> candidates, const std::function<double(const Candidate&)>& seconds,
+               const std::function<void(const Candidate&)>& warm_up) {
     Choice choice;
-    choice.seconds.assign(candidates.size(), std::numeric_limits<double>::infinity());
     std::vector<std::size_t> right;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const std::optional<bool> is_right = checked(candidates[i]);
@@ -40,9 +68,7 @@ Choice fastest(std::span<const Candidate> candidates,
         else if (is_right.has_value())
             choice.wrong.push_back(i);
     }
-    for (int round = 0; round < rounds; ++round)
-        for (const std::size_t i : right)
-            choice.seconds[i] = std::min(choice.seconds[i], seconds(candidates[i]));
+    choice.seconds = least_times(candidates, right, seconds, warm_up);
     const auto best = std::ranges::min_element(choice.seconds);
     // If the default's result is wrong, its time is infinite, and any right candidate beats it.
     if (*best < needed_gain * choice.seconds[0])

@@ -147,7 +147,13 @@ def overtaking(report):
         _keep_busy()
         received = torch.empty(size * mine.numel(), device=_device())
         dist.broadcast(doubled, size - 1)
+        total = mine.clone()
+        work = dist.all_reduce(total, async_op=True)
+        dist._broadcast_coalesced(dist.group.WORLD, [beside := mine + 1, mine[:10].clone()], 250 << 20, 0)
+        work.wait()
         dist.all_gather_into_tensor(received, mine)
+        report(f"overtaking, all_reduce {number}", total.unique().tolist() == [float(sum(range(size)) + size * number)])
+        report(f"overtaking, broadcast beside it {number}", beside.unique().tolist() == [float(number + 1)])
         report(f"overtaking, broadcast {number}", doubled.unique().tolist() == [2 * (size - 1 + number)])
         report(f"overtaking, all_gather {number}", received.unique().tolist() == [float(r + number) for r in range(size)])
 

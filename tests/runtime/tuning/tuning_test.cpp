@@ -70,6 +70,50 @@ TEST(Tuning, TheLeastOfSeveralTimesCounts) {
     EXPECT_EQ(choice.seconds[1], 1.0);
 }
 
+/// a takes 2 ms and b 3 ms. Before measurement number `rises`, the clocks are at a quarter of their rate.
+Choice choice_if_clocks_rise(int rises, int falls = 1 << 20) {
+    int call = 0;
+    return fastest(std::vector{candidate("2", true), candidate("3", true)}, [&](const Candidate& one) {
+        ++call;
+        return (call < rises || call >= falls ? 4 : 1) * seconds_in_name(one);
+    });
+}
+
+TEST(Tuning, TimesAtDifferentClocksAreNotCompared) {
+    for (int rises = 1; rises <= 12; ++rises) {
+        const Choice choice = choice_if_clocks_rise(rises);
+        EXPECT_EQ(choice.index, 0u) << rises;
+        // The clocks that rise after the third round cannot be seen.
+        EXPECT_THAT(choice.seconds, testing::ElementsAre(rises <= 9 ? 2e-3 : 8e-3, rises <= 9 ? 3e-3 : 12e-3))
+            << rises;
+    }
+    for (int falls = 1; falls <= 12; ++falls)
+        EXPECT_EQ(choice_if_clocks_rise(0, falls).index, 0u) << falls;
+}
+
+TEST(Tuning, UnsteadyTimesEnd) {
+    int call = 0;
+    const Choice choice = fastest(std::vector{candidate("2", true), candidate("1", true)},
+                                  [&](const Candidate& one) { return ++call * seconds_in_name(one); });
+    EXPECT_LE(call, 36);
+    EXPECT_LT(choice.seconds[0], 1);
+}
+
+TEST(Tuning, TheDeviceWarmsUpAfterTheResultsAreChecked) {
+    std::string order;
+    Candidate one = candidate("1", true);
+    one.is_right = [&] {
+        order += "check ";
+        return true;
+    };
+    const auto seconds = [&](const Candidate&) {
+        order += "time ";
+        return 1.0;
+    };
+    fastest(std::vector{one}, seconds, [&](const Candidate&) { order += "warm up "; });
+    EXPECT_TRUE(order.starts_with("check warm up time ")) << order;
+}
+
 class TuningOnDevice : public test::DeviceTest {
   protected:
     std::shared_ptr<Device> device = open();

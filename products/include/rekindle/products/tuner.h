@@ -48,7 +48,6 @@ class Tuner {
     runtime::TuningStore store_;
     std::unordered_map<std::string, std::size_t> choices_;
     int measured_ = 0;
-    bool warm_ = false;
 };
 
 } // namespace rekindle::products

@@ -30,9 +30,13 @@ struct Choice {
 };
 
 /// The fastest candidate whose result is right. The first one is the default: another replaces it only if it
-/// is at least 3 % faster, so that noise does not change the choice. `seconds` measures one candidate; every
-/// candidate is measured three times, in turn, and its shortest time counts. candidates: at least one.
-Choice fastest(std::span<const Candidate> candidates, const std::function<double(const Candidate&)>& seconds);
+/// is at least 3 % faster, so that noise does not change the choice. `seconds` measures one candidate. The
+/// candidates are measured in turn, in three rounds in which the speed of the device does not change (which
+/// the first right candidate shows), and the shortest time of each counts; after twelve rounds, the times so
+/// far count. `warm_up` runs before the first round, because checking results lets the device idle.
+/// candidates: at least one.
+Choice fastest(std::span<const Candidate> candidates, const std::function<double(const Candidate&)>& seconds,
+               const std::function<void(const Candidate&)>& warm_up = {});
 
 /// Seconds on the device for one call of `queue`, which queues work on `stream`: the mean over as many calls
 /// as take `at_least` seconds together, at most 1,000.
