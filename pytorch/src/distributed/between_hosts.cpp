@@ -23,7 +23,7 @@ void BetweenHosts::barrier(const Operation& operation, Staging& staging) {
     run(operation, staging, {"barrier", {}, {}, -1, {}});
 }
 void BetweenHosts::all_reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
-                              const Reduction& reduction) {
+                              const Reduction& reduction, const Ready& /*ready*/) {
     run(operation, staging, {"all_reduce", one(tensor), {}, -1, reduction});
 }
 void BetweenHosts::reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,

@@ -16,7 +16,7 @@ class BetweenHosts final : public Transport {
     explicit BetweenHosts(std::int64_t group) : group_(group) {}
 
     void barrier(const Operation&, Staging&) override;
-    void all_reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&) override;
+    void all_reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&, const Ready&) override;
     void reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&, int root) override;
     void broadcast(const Operation&, Staging&, const at::Tensor&, int root) override;
     void all_gather(const Operation&, Staging&, Tensors outputs, const at::Tensor&) override;

@@ -64,11 +64,26 @@ std::vector<runtime::Access> ranges_of(const Call& call) {
     return ranges;
 }
 
-/// Returns the events that the collective must wait for before it reads or writes the call's tensors.
-std::vector<runtime::Event> ready_of(const Call& call) {
+/// Whether the call is an all_reduce of a single contiguous tensor with elements.
+bool has_pieces(const Call& call) {
+    return call.collective == Collective::all_reduce && call.outputs.size() == 1 &&
+           call.outputs[0].is_contiguous() && call.outputs[0].numel() > 0;
+}
+
+Ready ready_of(const Call& call) {
     runtime::Stream& stream = current_stream(call.device);
-    return call.collective == Collective::barrier ? std::vector{stream.record()}
-                                                  : stream.record_uses(ranges_of(call));
+    if (call.collective == Collective::barrier)
+        return {{stream.record()}};
+    if (!has_pieces(call))
+        return {stream.record_uses(ranges_of(call))};
+    const at::Tensor& tensor = call.outputs[0];
+    const runtime::DevicePointer begin = device_pointer(tensor.mutable_data_ptr());
+    const std::uint64_t bytes = tensor.nbytes(), piece = piece_bytes(bytes);
+    Ready ready;
+    for (std::uint64_t first = 0; first < bytes; first += piece)
+        ready.push_back(stream.record_uses(
+            std::array{runtime::Access{begin + first, std::min(piece, bytes - first), true}}));
+    return ready;
 }
 
 /// Whether the transport runs the call as one operation.
@@ -137,7 +152,7 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     call.outputs = aliases(call.outputs);
     call.inputs = aliases(call.inputs);
     const c10::Device device(c10::kPrivateUse1, call.device);
-    std::vector<runtime::Event> ready = ready_of(call);
+    Ready ready = ready_of(call);
     Job job{std::move(call), c10::make_intrusive<PromisedWork>(std::move(tensors), device, -1),
             std::move(ready)};
     c10::intrusive_ptr<c10d::Work> work = job.work;
@@ -201,7 +216,7 @@ std::optional<Following> Group::following(std::chrono::microseconds patience) {
     if (jobs_.size() < 2)
         return std::nullopt;
     const Job& next = jobs_[1];
-    return reads_results_of(next.call, running) ? Following{} : Following{&next.call, next.ready};
+    return reads_results_of(next.call, running) ? Following{} : Following{&next.call, next.ready.front()};
 }
 
 void Group::run(const Job& job) noexcept {
@@ -213,12 +228,14 @@ void Group::run(const Job& job) noexcept {
         const c10::intrusive_ptr<Staging> staging = staging_of(job.call.device);
         const c10::StreamGuard guard(staging->stream());
         connect(job.call.timeout);
-        for (const runtime::Event& event : job.ready)
-            rvk::stream(staging->stream()).wait(event);
+        if (!waits_for_pieces(job))
+            for (const std::vector<runtime::Event>& events : job.ready)
+                for (const runtime::Event& event : events)
+                    rvk::stream(staging->stream()).wait(event);
         for (const std::vector<at::Tensor>* const tensors : {&job.call.outputs, &job.call.inputs})
             for (const at::Tensor& tensor : *tensors)
                 tensor.record_stream(staging->stream());
-        run_call(job.call, *staging);
+        run_call(job, *staging);
         job.work->keep();
     } catch (const std::exception& problem) {
         fail(job, message_of(problem));
@@ -254,7 +271,13 @@ c10::intrusive_ptr<Staging> Group::staging_of(DeviceIndex device) {
     return staging;
 }
 
-void Group::run_call(const Call& call, Staging& staging) {
+/// Whether the transport waits for each piece of the call's tensor. A single rank has no pieces.
+bool Group::waits_for_pieces(const Job& job) const {
+    return ranks_.size() > 1 && has_pieces(job.call) && transport_->waits_for_pieces();
+}
+
+void Group::run_call(const Job& job, Staging& staging) {
+    const Call& call = job.call;
     const auto timeout = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         std::chrono::duration<double>(call.timeout));
     const Operation operation{call.what, call.timeout, std::chrono::steady_clock::now() + timeout};
@@ -269,7 +292,8 @@ void Group::run_call(const Call& call, Staging& staging) {
         return;
     case Collective::all_reduce:
         for (const at::Tensor& each : outputs)
-            transport_->all_reduce(operation, staging, each, call.reduction);
+            transport_->all_reduce(operation, staging, each, call.reduction,
+                                   waits_for_pieces(job) ? job.ready : Ready());
         break;
     case Collective::reduce:
         for (const at::Tensor& each : outputs)

@@ -49,7 +49,7 @@ class Group : public torch::CustomClassHolder {
     struct Job {
         Call call;
         c10::intrusive_ptr<PromisedWork> work;
-        std::vector<runtime::Event> ready; ///< the operation waits for all of them
+        Ready ready;
     };
 
     void start_thread();
@@ -59,7 +59,8 @@ class Group : public torch::CustomClassHolder {
     /// Returns the call that is queued behind the running one (transport.h).
     std::optional<Following> following(std::chrono::microseconds patience);
     void run(const Job& job) noexcept;
-    void run_call(const Call& call, Staging& staging);
+    bool waits_for_pieces(const Job& job) const;
+    void run_call(const Job& job, Staging& staging);
     void broadcast(const Operation& operation, Staging& staging, Tensors tensors, int root);
     void fail(const Job& job, const std::string& sentence) noexcept;
     void connect(double timeout);

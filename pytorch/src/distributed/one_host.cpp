@@ -36,12 +36,6 @@ std::int64_t bytes_of(const at::Tensor& tensor) {
     return static_cast<std::int64_t>(tensor.nbytes());
 }
 
-/// The size of a piece for tensors with this many bytes in total. All ranks must pass the same number.
-std::int64_t piece_bytes(std::int64_t bytes) {
-    const std::int64_t divided = ceil_div(ceil_div(bytes, fewest_pieces), piece_alignment) * piece_alignment;
-    return std::clamp(divided, smallest_piece, largest_piece);
-}
-
 /// Divides a flat tensor into pieces of at most `bytes` bytes.
 class Pieces {
   public:
@@ -84,7 +78,17 @@ std::int64_t most_pieces(const std::vector<Pieces>& tensors) {
     return most;
 }
 
+/// What to wait for before reading the piece; nothing if `ready` is empty.
+std::vector<runtime::Event> ready_of(const Ready& ready, std::int64_t piece) {
+    return ready.empty() ? std::vector<runtime::Event>() : ready[static_cast<std::size_t>(piece)];
+}
+
 } // namespace
+
+std::int64_t piece_bytes(std::int64_t bytes) {
+    const std::int64_t divided = ceil_div(ceil_div(bytes, fewest_pieces), piece_alignment) * piece_alignment;
+    return std::clamp(divided, smallest_piece, largest_piece);
+}
 
 OneHost::OneHost(std::unique_ptr<Links> links, FollowingOf following)
     : links_(std::move(links)), rank_(links_->rank()), size_(links_->size()),
@@ -166,6 +170,8 @@ Wait OneHost::write(const std::optional<Post>& post, std::size_t ahead) {
         return {};
     if (post->after)
         memory_->wait_for_results();
+    for (const runtime::Event& event : post->ready)
+        memory_->write_after(event);
     return memory_->write(rank_, links_->slot(ahead), post->tensors);
 }
 
@@ -183,25 +189,25 @@ void OneHost::barrier(const Operation& operation, Staging& staging) {
 }
 
 void OneHost::all_reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
-                         const Reduction& reduction) {
+                         const Reduction& reduction, const Ready& ready) {
     if (size_ > 2 && bytes_of(tensor) > small_tensor)
-        all_reduce_in_parts(operation, staging, tensor, reduction);
+        all_reduce_in_parts(operation, staging, tensor, reduction, ready);
     else
-        reduce_on(operation, staging, tensor, reduction, std::nullopt);
+        reduce_on(operation, staging, tensor, reduction, ready, std::nullopt);
 }
 
 void OneHost::reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
                      const Reduction& reduction, int root) {
-    reduce_on(operation, staging, tensor, reduction, root);
+    reduce_on(operation, staging, tensor, reduction, {}, root);
 }
 
 /// Every rank, or only the root, reduces the whole tensor.
 void OneHost::reduce_on(const Operation& operation, Staging& staging, const at::Tensor& tensor,
-                        const Reduction& reduction, std::optional<int> root) {
+                        const Reduction& reduction, const Ready& ready, std::optional<int> root) {
     const Pieces pieces = pieces_of(tensor);
     Posts posts;
     for (std::int64_t number = 0; number < pieces.count(); ++number)
-        posts.emplace_back(Post{{pieces[number]}, {}});
+        posts.emplace_back(Post{{pieces[number]}, {}, ready_of(ready, number)});
     if (posts.empty())
         posts.emplace_back();
     run_rounds(operation, staging, posts, [&](std::int64_t number) {
@@ -246,7 +252,7 @@ void OneHost::gather_parts(const at::Tensor& piece) {
 }
 
 void OneHost::all_reduce_in_parts(const Operation& operation, Staging& staging, const at::Tensor& tensor,
-                                  const Reduction& reduction) {
+                                  const Reduction& reduction, const Ready& ready) {
     // Each piece is gathered one round later than possible, so that its reduction overlaps with the next
     // piece's round.
     const Pieces pieces = pieces_of(tensor);
@@ -255,7 +261,7 @@ void OneHost::all_reduce_in_parts(const Operation& operation, Staging& staging, 
     std::vector<std::function<void()>> work;
     for (std::int64_t number = 0; number <= total; ++number) {
         if (number < total) {
-            posts.emplace_back(Post{{pieces[number]}, {}});
+            posts.emplace_back(Post{{pieces[number]}, {}, ready_of(ready, number)});
             work.emplace_back([this, piece = pieces[number], &reduction] { reduce_part(piece, reduction); });
         }
         if (number > 0) {

@@ -18,12 +18,17 @@
 
 namespace rvk::distributed {
 
+/// The size of the pieces in which tensors with this many bytes in total travel. All ranks must pass the same
+/// number.
+std::int64_t piece_bytes(std::int64_t bytes);
+
 class OneHost final : public Transport {
   public:
     OneHost(std::unique_ptr<Links> links, FollowingOf following);
 
     void barrier(const Operation&, Staging&) override;
-    void all_reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&) override;
+    bool waits_for_pieces() const noexcept override { return true; }
+    void all_reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&, const Ready&) override;
     void reduce(const Operation&, Staging&, const at::Tensor&, const Reduction&, int root) override;
     void broadcast(const Operation&, Staging&, const at::Tensor&, int root) override;
     void all_gather(const Operation&, Staging&, Tensors outputs, const at::Tensor&) override;
@@ -40,6 +45,7 @@ class OneHost final : public Transport {
         std::vector<at::Tensor> tensors;
         /// The round that computes the tensors; empty if they exist already.
         std::optional<std::int64_t> after;
+        std::vector<runtime::Event> ready = {}; ///< what to wait for before reading the tensors
     };
     using Posts = std::vector<std::optional<Post>>; ///< an empty post: this rank fills no slot in that round
     /// Called with the number of the round. Empty if this rank reads nothing.
@@ -61,9 +67,9 @@ class OneHost final : public Transport {
     void copy(const at::Tensor& target, int rank, std::int64_t offset = 0);
 
     void reduce_on(const Operation& operation, Staging& staging, const at::Tensor& tensor,
-                   const Reduction& reduction, std::optional<int> root);
+                   const Reduction& reduction, const Ready& ready, std::optional<int> root);
     void all_reduce_in_parts(const Operation& operation, Staging& staging, const at::Tensor& tensor,
-                             const Reduction& reduction);
+                             const Reduction& reduction, const Ready& ready);
     void reduce_part(const at::Tensor& piece, const Reduction& reduction);
     void gather_parts(const at::Tensor& piece);
     /// The first element of the part of a piece that a rank reduces.

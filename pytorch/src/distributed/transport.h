@@ -44,11 +44,16 @@ struct Call {
     Reduction reduction;
 };
 
+/// What to wait for before a call's tensors are read or written: one list of events for all of them, or one
+/// for each piece of an all_reduce's only tensor (piece_bytes() in one_host.h). The first pieces of a bucket
+/// of gradients are often computed long before the last.
+using Ready = std::vector<std::vector<runtime::Event>>;
+
 /// A call that is queued behind the running one.
 struct Following {
     /// Valid until the running operation returns. Null if it must not begin before that operation has ended.
     const Call* call = nullptr;
-    std::vector<runtime::Event> ready; ///< wait for all of them before reading the call's tensors
+    std::vector<runtime::Event> ready; ///< wait for all of them before reading what the call sends first
 };
 /// Waits at most `patience` for the next call and returns it; empty if none has been queued.
 using FollowingOf = std::function<std::optional<Following>(std::chrono::microseconds patience)>;
@@ -61,9 +66,14 @@ class Transport {
   public:
     virtual ~Transport() = default;
 
+    /// Whether all_reduce() waits for each piece of its tensor. Otherwise, and for all other operations, the
+    /// staging's stream waits for the whole call before the operation starts.
+    virtual bool waits_for_pieces() const noexcept { return false; }
+
     virtual void barrier(const Operation& operation, Staging& staging) = 0;
+    /// ready: for each piece of the tensor if waits_for_pieces(), otherwise empty.
     virtual void all_reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
-                            const Reduction& reduction) = 0;
+                            const Reduction& reduction, const Ready& ready) = 0;
     /// Afterwards the values are unspecified on all ranks but the root.
     virtual void reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
                         const Reduction& reduction, int root) = 0;
