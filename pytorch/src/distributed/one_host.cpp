@@ -79,7 +79,7 @@ std::int64_t most_pieces(const std::vector<Pieces>& tensors) {
 }
 
 /// What to wait for before reading the piece; nothing if `ready` is empty.
-std::vector<runtime::Event> ready_of(const Ready& ready, std::int64_t piece) {
+std::vector<runtime::Event> events_before(const Ready& ready, std::int64_t piece) {
     return ready.empty() ? std::vector<runtime::Event>() : ready[static_cast<std::size_t>(piece)];
 }
 
@@ -207,7 +207,7 @@ void OneHost::reduce_on(const Operation& operation, Staging& staging, const at::
     const Pieces pieces = pieces_of(tensor);
     Posts posts;
     for (std::int64_t number = 0; number < pieces.count(); ++number)
-        posts.emplace_back(Post{{pieces[number]}, {}, ready_of(ready, number)});
+        posts.emplace_back(Post{{pieces[number]}, {}, events_before(ready, number)});
     if (posts.empty())
         posts.emplace_back();
     run_rounds(operation, staging, posts, [&](std::int64_t number) {
@@ -261,7 +261,7 @@ void OneHost::all_reduce_in_parts(const Operation& operation, Staging& staging, 
     std::vector<std::function<void()>> work;
     for (std::int64_t number = 0; number <= total; ++number) {
         if (number < total) {
-            posts.emplace_back(Post{{pieces[number]}, {}, ready_of(ready, number)});
+            posts.emplace_back(Post{{pieces[number]}, {}, events_before(ready, number)});
             work.emplace_back([this, piece = pieces[number], &reduction] { reduce_part(piece, reduction); });
         }
         if (number > 0) {
