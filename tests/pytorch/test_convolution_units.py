@@ -22,7 +22,7 @@ CASES = {
     "7 x 7, stride 2": ((2, 32, 57, 40), (64, 32, 7, 7), dict(stride=2, padding=3)),
     "7 x 7, stride 2, three channels": ((3, 3, 112, 112), (64, 3, 7, 7), dict(stride=2, padding=3)),
     "patches of three channels": ((4, 3, 64, 64), (192, 3, 16, 16), dict(stride=16)),
-    # Adjacent pixels of a row are joined (convolution_eights.h).
+    # In most of these, the host joins adjacent pixels of a row (convolution_padded.h).
     "pairs of pixels, odd widths": ((3, 3, 61, 63), (60, 3, 7, 7), dict(stride=2, padding=3)),
     "pairs of pixels, padding on whole pairs": ((3, 4, 40, 60), (64, 4, 5, 9), dict(stride=(3, 6), padding=(0, 4))),
     "pairs of pixels that save nothing": ((4, 3, 64, 66), (64, 3, 6, 2), dict(stride=2, padding=(0, 1))),
@@ -90,7 +90,7 @@ class Float16(NativeTestCase):
             if not self.chosen(name):
                 continue
             with self.subTest(case=name):
-                one_channel = of_input[1] == 1  # such an image is in both formats
+                one_channel = of_input[1] == 1  # an image with one channel is contiguous and in channels_last
                 self.check(F.conv2d, of_input, of_weight, options, FORMATS[:1] if one_channel else FORMATS)
 
     def test_one_dimension(self):
@@ -103,7 +103,7 @@ class Float16(NativeTestCase):
         self.check(F.conv_transpose2d, (3, 64, 30, 31), (64, 3, 4, 4), dict(stride=2, padding=1, output_padding=1))
 
     def test_many_images_at_once(self):
-        """More than 65,535 tiles of 32 pixels."""
+        """A batch that has more than 65,535 tiles of 32 pixels, but that matrix units compute in one launch."""
         if is_cpu_driver():
             self.skipTest("takes minutes on a CPU driver")
         self.check(F.conv2d, (45, 3, 224, 224), (16, 3, 3, 3), dict(stride=2, padding=1))

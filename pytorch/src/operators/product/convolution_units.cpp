@@ -1,7 +1,7 @@
 #include "convolution_units.h"
 
 #include "../../dispatch/limits.h"
-#include "convolution_eights.h"
+#include "convolution_padded.h"
 #include "convolution_pointwise.h"
 #include "matrices.h"
 #include "planner.h"
@@ -238,10 +238,10 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     if (!products::has_matrix_units(planner(device.index()).device(), element_type(dtype)) || g.groups != 1 ||
         g.dimensions() > 2 || (operation == Operation::input_gradient && !g.unit_stride()))
         return false;
-    const EightChannels eights(g, operation);
-    if (eights.differs() && g.per_pixel()) // a matrix product reads any number of channels
+    const PaddedConvolution convolution(g, operation);
+    if (convolution.is_padded() && g.per_pixel()) // a matrix product needs no padding
         return false;
-    const Geometry& padded = eights.geometry();
+    const Geometry& padded = convolution.geometry();
     const Work work(padded, operation, false);
     if (std::min({work.m, work.n, work.k}) < 16 || !work.fits())
         return false;
@@ -282,11 +282,11 @@ Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& o
 
 void convolve_on_units(const Geometry& g, ConvolutionOperation operation,
                        const ConvolutionOperands& operands) {
-    if (const EightChannels eights(g, operation); eights.differs()) {
-        const ConvolutionOperands whole = eights.operands(operation, operands);
-        convolve_on_units(eights.geometry(), operation, whole);
+    if (const PaddedConvolution padded(g, operation); padded.is_padded()) {
+        const ConvolutionOperands with_zeros = padded.pad(operation, operands);
+        convolve_on_units(padded.geometry(), operation, with_zeros);
         if (operation == ConvolutionOperation::weight_gradient)
-            eights.copy_weight(whole.result, operands.result);
+            padded.copy_weight_gradient(with_zeros.result, operands.result);
         return;
     }
     if (operation != Operation::weight_gradient && is_product(g, operands)) {
