@@ -7,6 +7,7 @@
 #include "host_threads.h"
 #include "one_host.h"
 #include "packed.h"
+#include "pieces.h"
 #include "python_calls.h"
 
 #include <ATen/core/grad_mode.h>
@@ -64,25 +65,26 @@ std::vector<runtime::Access> ranges_of(const Call& call) {
     return ranges;
 }
 
-/// Whether the call is an all_reduce of a single contiguous tensor with elements.
+/// Returns whether the call is an all_reduce of one tensor that is contiguous and not empty.
 bool has_pieces(const Call& call) {
     return call.collective == Collective::all_reduce && call.outputs.size() == 1 &&
            call.outputs[0].is_contiguous() && call.outputs[0].numel() > 0;
 }
 
+/// Returns the events to wait for before the call's tensors are read or written.
 Ready ready_of(const Call& call) {
     runtime::Stream& stream = current_stream(call.device);
     if (call.collective == Collective::barrier)
         return {{stream.record()}};
     if (!has_pieces(call))
         return {stream.record_uses(ranges_of(call))};
-    const at::Tensor& tensor = call.outputs[0];
-    const runtime::DevicePointer begin = device_pointer(tensor.mutable_data_ptr());
-    const std::uint64_t bytes = tensor.nbytes(), piece = piece_bytes(bytes);
+    const Pieces pieces = pieces_of(call.outputs[0].view(-1));
     Ready ready;
-    for (std::uint64_t first = 0; first < bytes; first += piece)
+    for (std::int64_t number = 0; number < pieces.count(); ++number) {
+        const at::Tensor piece = pieces[number];
         ready.push_back(stream.record_uses(
-            std::array{runtime::Access{begin + first, std::min(piece, bytes - first), true}}));
+            std::array{runtime::Access{device_pointer(piece.mutable_data_ptr()), piece.nbytes(), true}}));
+    }
     return ready;
 }
 
@@ -271,7 +273,8 @@ c10::intrusive_ptr<Staging> Group::staging_of(DeviceIndex device) {
     return staging;
 }
 
-/// Whether the transport waits for each piece of the call's tensor. A single rank has no pieces.
+/// Returns whether the transport, and not run(), waits for job.ready. With a single rank, the transport
+/// exchanges no pieces and waits for none.
 bool Group::waits_for_pieces(const Job& job) const {
     return ranks_.size() > 1 && has_pieces(job.call) && transport_->waits_for_pieces();
 }

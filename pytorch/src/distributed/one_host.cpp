@@ -20,13 +20,6 @@ using kernels::ceil_div;
 /// Every rank reduces tensors of at most this many bytes as a whole; three or more ranks divide the reduction
 /// of larger tensors.
 constexpr std::int64_t small_tensor = 64 << 10;
-/// Tensors of at most this many bytes are sent in one piece, because a round takes as long as copying such a
-/// piece.
-constexpr std::int64_t smallest_piece = 2 << 20;
-/// Larger tensors are sent in at least this many pieces, so that copies in both directions overlap.
-constexpr std::int64_t fewest_pieces = 4;
-/// Piece sizes are multiples of this many bytes, so that no element and no cache line straddles two pieces.
-constexpr std::int64_t piece_alignment = 64 << 10;
 /// The host often queues the next call before the device has reached the current one. The thread looks for
 /// the next call this many times, with pauses of this length.
 constexpr int most_attempts = 20;
@@ -34,27 +27,6 @@ constexpr std::chrono::microseconds pause{50};
 
 std::int64_t bytes_of(const at::Tensor& tensor) {
     return static_cast<std::int64_t>(tensor.nbytes());
-}
-
-/// Divides a flat tensor into pieces of at most `bytes` bytes.
-class Pieces {
-  public:
-    Pieces(at::Tensor tensor, std::int64_t bytes)
-        : tensor_(std::move(tensor)), length_(bytes / static_cast<std::int64_t>(tensor_.element_size())) {}
-    std::int64_t count() const { return ceil_div(tensor_.numel(), length_); }
-    /// The piece with this number; empty if there are fewer pieces.
-    at::Tensor operator[](std::int64_t number) const {
-        const std::int64_t begin = std::min(number * length_, tensor_.numel());
-        return tensor_.slice(0, begin, std::min(begin + length_, tensor_.numel()));
-    }
-
-  private:
-    at::Tensor tensor_;
-    std::int64_t length_;
-};
-
-Pieces pieces_of(const at::Tensor& tensor) {
-    return {tensor, piece_bytes(bytes_of(tensor))};
 }
 
 std::vector<Pieces> pieces_of(Tensors tensors, std::int64_t bytes) {
@@ -78,17 +50,12 @@ std::int64_t most_pieces(const std::vector<Pieces>& tensors) {
     return most;
 }
 
-/// What to wait for before reading the piece; nothing if `ready` is empty.
+/// Returns the events to wait for before the piece is read; none if `ready` is empty.
 std::vector<runtime::Event> events_before(const Ready& ready, std::int64_t piece) {
     return ready.empty() ? std::vector<runtime::Event>() : ready[static_cast<std::size_t>(piece)];
 }
 
 } // namespace
-
-std::int64_t piece_bytes(std::int64_t bytes) {
-    const std::int64_t divided = ceil_div(ceil_div(bytes, fewest_pieces), piece_alignment) * piece_alignment;
-    return std::clamp(divided, smallest_piece, largest_piece);
-}
 
 OneHost::OneHost(std::unique_ptr<Links> links, FollowingOf following)
     : links_(std::move(links)), rank_(links_->rank()), size_(links_->size()),

@@ -6,6 +6,7 @@
 /// reduce everything, which saves exchanging the results; so do more ranks if the tensor is small. Otherwise
 /// each rank reduces a part of each piece, and a second round exchanges the parts.
 
+#include "pieces.h"
 #include "shared_memory.h"
 #include "transport.h"
 
@@ -17,10 +18,6 @@
 #include <vector>
 
 namespace rvk::distributed {
-
-/// The size of the pieces in which tensors with this many bytes in total travel. All ranks must pass the same
-/// number.
-std::int64_t piece_bytes(std::int64_t bytes);
 
 class OneHost final : public Transport {
   public:
@@ -45,7 +42,7 @@ class OneHost final : public Transport {
         std::vector<at::Tensor> tensors;
         /// The round that computes the tensors; empty if they exist already.
         std::optional<std::int64_t> after;
-        std::vector<runtime::Event> ready = {}; ///< what to wait for before reading the tensors
+        std::vector<runtime::Event> ready = {}; ///< are waited for before the tensors are read
     };
     using Posts = std::vector<std::optional<Post>>; ///< an empty post: this rank fills no slot in that round
     /// Called with the number of the round. Empty if this rank reads nothing.
