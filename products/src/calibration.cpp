@@ -21,7 +21,7 @@ namespace {
 /// Renew the number when kernels or the cost model change so much that stored rates no longer fit.
 constexpr const char* store_key = "calibration 4";
 constexpr double budget = 1.5;           // seconds, without the time to compile
-constexpr double warm_up_seconds = 0.06; // before each measurement: an idle GPU is slow
+constexpr double warm_up_seconds = 0.06; // of work before each measurement; an idle GPU runs at low clocks
 constexpr double worst_misfit = 0.7;     // estimates are off by about a factor of two
 
 /// A product whose workgroups all do the same work, with `groups_per_unit` workgroups for each compute unit.
@@ -129,7 +129,7 @@ class Calibration {
         queue();
         stream_->synchronize(); // compiles the pipeline, and the driver provides the memory
         const auto begin = std::chrono::steady_clock::now();
-        runtime::device_seconds(*stream_, queue, warm_up_seconds); // the device was idle during compilation
+        runtime::device_seconds(*stream_, queue, warm_up_seconds); // It idled while the host compiled.
         const double seconds = median_seconds(*stream_, queue);
         spent_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         return seconds;

@@ -11,7 +11,7 @@ namespace {
 
 /// Measurements per process, limited so that a program whose sizes keep changing is not slowed down.
 constexpr int most_measured = 512;
-constexpr double warm_up = 0.06; // seconds of work before a measurement: an idle GPU is slow
+constexpr double warm_up = 0.06; // seconds of work before measuring; an idle GPU runs at low clocks
 
 } // namespace
 

@@ -23,11 +23,11 @@ namespace rvk::distributed {
 /// The collective with that name, "all_reduce" for example. Throws c10::ValueError.
 Collective collective_of(std::string_view name);
 
-/// start() queues an operation and returns at once. The operation waits only for work that uses its tensors
-/// and that the caller's current stream has already queued; it may run before other work of that stream. The
-/// host holds back work that waits for the operation until the group's thread has queued the operation's last
-/// copy, so the host can run up to 64 collectives ahead. After a failure, all calls fail with the same
-/// sentence. Thread-safe.
+/// start() queues an operation and returns at once. The operation waits only for the work that uses its
+/// tensors among the work that is already queued on the caller's current stream; it may overtake the rest.
+/// Later work that waits for the operation is held back on the host until the group's thread has queued the
+/// operation's last copy. The host can therefore run up to 64 collectives ahead. After a failure, all calls
+/// fail with the same sentence. Thread-safe.
 class Group : public torch::CustomClassHolder {
   public:
     /// number: identifies the group in calls of Python code (python_calls.h). ranks: the global rank of each

@@ -21,8 +21,8 @@ constexpr char round_message = 'r', failure_message = 'f';
 constexpr std::size_t longest_message = 4096;
 constexpr int patience_to_say_goodbye = 100; // milliseconds
 
-/// A rank polls its sockets for this long before it sleeps. In training, all ranks reach a round at nearly
-/// the same time, and the kernel takes tens of microseconds to wake a sleeping thread.
+/// A rank polls its sockets for this long before it sleeps. The peers' messages usually arrive within this
+/// time, and Linux would take tens of microseconds to wake a sleeping thread.
 constexpr std::chrono::microseconds longest_polling(100);
 
 /// Waits for the socket. Returns whether it became ready before the deadline.

@@ -8,7 +8,7 @@ namespace rvk::distributed {
 
 namespace {
 
-/// Larger tensors, in bytes, are sent as they are.
+/// Tensors of at most this many bytes are packed.
 constexpr std::size_t largest_packed = 64 << 10;
 
 } // namespace

@@ -1,6 +1,6 @@
 #pragma once
-/// Packs small tensors into one buffer, so that a broadcast sends all of them in one round. A round
-/// (one_host.h) takes as long for a few bytes as for 2 MiB.
+/// Packs small tensors into one buffer, so that a broadcast sends all of them in a single round. A round with
+/// a few bytes takes about as long as one with 2 MiB (pieces.h).
 
 #include "transport.h"
 
@@ -9,9 +9,9 @@
 
 namespace rvk::distributed {
 
-/// The tensors of a broadcast. Large tensors are sent as they are, and small ones in one buffer of bytes. All
-/// tensors are flat and on one device, and every rank must pass the same sizes and dtypes in the same order.
-/// For one thread.
+/// The tensors of a broadcast: large tensors themselves, and one buffer of bytes with all small ones. The
+/// tensors must be flat and on one device, and all ranks must pass the same sizes and dtypes in the same
+/// order. For use by one thread.
 class Packed {
   public:
     explicit Packed(Tensors tensors);
@@ -20,11 +20,11 @@ class Packed {
     void pack();
     /// Copies the small tensors out of the buffer. The receivers call it after the broadcast.
     void unpack() const;
-    /// The tensors to broadcast: the large ones, then the buffer unless there are no small ones.
+    /// Returns the tensors to broadcast: the large ones, then the buffer if there are small ones.
     const std::vector<at::Tensor>& parts() const noexcept { return parts_; }
 
   private:
-    /// The largest element size comes first, which keeps each tensor aligned in the buffer.
+    /// Sorted by element size, largest first, so that each tensor is aligned in the buffer.
     std::vector<at::Tensor> small_;
     std::vector<at::Tensor> parts_;
 };

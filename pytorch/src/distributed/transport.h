@@ -44,16 +44,17 @@ struct Call {
     Reduction reduction;
 };
 
-/// What to wait for before a call's tensors are read or written: one list of events for all of them, or one
-/// for each piece of an all_reduce's only tensor (piece_bytes() in one_host.h). The first pieces of a bucket
-/// of gradients are often computed long before the last.
+/// The events to wait for before a call's tensors are read or written. It holds one list of events for all
+/// tensors, or, if the call is an all_reduce of one tensor, a list for each piece of it (pieces.h): the
+/// backward pass computes the first pieces of a bucket of gradients long before the last.
 using Ready = std::vector<std::vector<runtime::Event>>;
 
 /// A call that is queued behind the running one.
 struct Following {
     /// Valid until the running operation returns. Null if it must not begin before that operation has ended.
     const Call* call = nullptr;
-    std::vector<runtime::Event> ready; ///< wait for all of them before reading what the call sends first
+    std::vector<runtime::Event>
+        ready; ///< wait for all of them before reading the first piece that the call sends
 };
 /// Waits at most `patience` for the next call and returns it; empty if none has been queued.
 using FollowingOf = std::function<std::optional<Following>(std::chrono::microseconds patience)>;
@@ -66,12 +67,12 @@ class Transport {
   public:
     virtual ~Transport() = default;
 
-    /// Whether all_reduce() waits for each piece of its tensor. Otherwise, and for all other operations, the
-    /// staging's stream waits for the whole call before the operation starts.
+    /// Returns whether all_reduce() itself waits for the events of each piece before it reads the piece. If
+    /// not, and before every other operation, the group makes the staging's stream wait for all events.
     virtual bool waits_for_pieces() const noexcept { return false; }
 
     virtual void barrier(const Operation& operation, Staging& staging) = 0;
-    /// ready: for each piece of the tensor if waits_for_pieces(), otherwise empty.
+    /// ready: a list of events for each piece of the tensor, or empty if there is nothing left to wait for.
     virtual void all_reduce(const Operation& operation, Staging& staging, const at::Tensor& tensor,
                             const Reduction& reduction, const Ready& ready) = 0;
     /// Afterwards the values are unspecified on all ranks but the root.

@@ -47,9 +47,9 @@ struct StreamOptions {
     double seconds_of_early_submit = 0;
     std::uint64_t staging_bytes = 16ull << 20; ///< size of one piece of an upload or download
     std::uint64_t piece_bytes = 64ull << 20;   ///< size of one copy or fill command
-    /// Size of one command that copies to the host's memory on a copy-only queue while the main queue is
-    /// busy. On an H200, kernels run at half their speed during a copy command of 4 MiB. Commands of 512 KiB
-    /// do not slow kernels down, but copy at 28 GB/s instead of 42.
+    /// While the main queue is busy, copy-only queues divide copies to the host into commands of this size.
+    /// On an H200, a command that copies 4 MiB or more to the host halves the speed of kernels that run at
+    /// the same time. Commands of 512 KiB do not slow them down, but they reach 28 GB/s instead of 42.
     std::uint64_t piece_bytes_beside_kernels = 512ull << 10;
 };
 

@@ -419,12 +419,12 @@ std::vector<Event> StreamCore::record_uses(std::span<const Access> ranges) {
     const auto add = [&](const std::shared_ptr<EventSource>& source, std::uint64_t value) {
         events.emplace_back(std::make_shared<Event::State>(source, value));
     };
-    // The test modes note an operation's ranges at once, but may record it into a later submit.
+    // In the test modes, an operation may end up in a later submit than the one that has noted its ranges.
     const std::uint64_t last = collecting_ ? all : last_submit_with(ranges);
     if (last > completed())
         add(shared_from_this(), last);
-    // Ends the submit here: the event is reached only when the whole submit has completed, so operations that
-    // the caller queues later must not join it.
+    // The device reaches the event only when it has finished the whole submit. So this ends the submit, to
+    // keep operations that the caller queues later out of it.
     if (open_ && last == open_->value())
         next_submit();
     prune_inherited();

@@ -123,10 +123,10 @@ class StreamCore final : public StreamTimeline,
     PreparedKernel& prepared(const Pipeline& pipeline);
     PreparedKernel& prepare(const Pipeline& pipeline);
     Batch& open();
-    /// Returns the value of the last unfinished submit, possibly still waiting or open, that uses a byte of
-    /// the ranges; 0 if none does.
+    /// Returns the value of the last submit that uses a byte of the ranges and that the device has not
+    /// finished; 0 if there is none. It may still be open or waiting for the compiler.
     std::uint64_t last_submit_with(std::span<const Access> ranges) const;
-    /// Removes the waits from inherited_ that have completed.
+    /// Removes the entries of inherited_ that the device has reached.
     void prune_inherited();
     void place(const Operation& operation, std::span<const Access> accesses,
                const LaunchTime::Sample& sample);
@@ -178,7 +178,7 @@ class StreamCore final : public StreamTimeline,
     const std::uint32_t number_;
     Queue& queue_;
     Queue* const upload_queue_; ///< the upload lane's queue; null: no lane
-    bool notes_ranges_;         ///< submits with a value above without_ranges_ note the ranges that they use
+    bool notes_ranges_;         ///< submits after without_ranges_ keep a list of the ranges that they use
     std::uint64_t without_ranges_ = 0;
     const bool collecting_; ///< test modes: operations are held back until their group is complete
     VkSemaphore timeline_ = VK_NULL_HANDLE;
@@ -213,8 +213,9 @@ class StreamCore final : public StreamTimeline,
 
     std::mutex lane_mutex_;            ///< one upload at a time determines what the lane waits for
     std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
-    /// What this stream waits for and what may not have completed yet. Work of other streams that runs out of
-    /// this stream's order must wait for it, too. Filled only if notes_ranges_.
+    /// The points of other streams that this stream waits for and that the device may not have reached yet.
+    /// Another stream that may overtake this stream's work (record_uses(), the upload lane) must wait for
+    /// them, too, because the work before these points may use the same memory. Empty unless notes_ranges_.
     std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> inherited_;
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1

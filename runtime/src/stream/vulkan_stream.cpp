@@ -66,8 +66,8 @@ class VulkanStream final : public TimelineStream {
     void check_groups(const kernels::Kernel& kernel, Groups groups) const;
     void put_without_poison(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
                             std::span<const Access> accesses, double expected_seconds);
-    /// Returns whether a submit to the main queue is unfinished. Work that the host still holds back does not
-    /// count, because a copy cannot slow it down.
+    /// Returns whether the device is still executing work on the main queue. Work that the host has not
+    /// submitted yet does not count, because a copy cannot slow it down.
     bool main_queue_is_busy() const;
     void copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes);
     /// Through staging memory, as work of `core`.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kind = "RKTUNE01";
 constexpr double needed_gain = 0.97; // a candidate must take less than this share of the default's time
 constexpr int rounds = 3, most_rounds = 12;
-/// A round counts if the default's time at its end differs by at most this share from that at its beginning.
+/// The largest relative difference between two times of a candidate that were measured at the same clocks.
 constexpr double steady = 0.05;
 constexpr int most_calls = 1000;
 constexpr std::chrono::seconds longest_wait(30); // while another process measures
@@ -28,8 +28,8 @@ std::optional<bool> checked(const Candidate& candidate) {
     }
 }
 
-/// The least time of each candidate in `right`, infinity for the others. The clocks of a device can rise and
-/// fall by factors between two measurements; times at different clocks are not compared.
+/// Measures the candidates in `right` (see fastest()). Returns the least time of each, and infinity for the
+/// others.
 std::vector<double> least_times(std::span<const Candidate> candidates, std::span<const std::size_t> right,
                                 const std::function<double(const Candidate&)>& seconds,
                                 const std::function<void(const Candidate&)>& warm_up) {
@@ -44,7 +44,7 @@ std::vector<double> least_times(std::span<const Candidate> candidates, std::span
         for (const std::size_t i : right)
             round[i] = seconds(candidates[i]);
         const double change = seconds(reference) / round[right.front()];
-        if (change < 1 - steady) { // the clocks have risen: all times so far are too long
+        if (change < 1 - steady) { // The clocks have risen, so all times so far are too long.
             least = none;
             counted = 0;
         } else if (change <= 1 + steady) {

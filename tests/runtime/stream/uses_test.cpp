@@ -12,8 +12,8 @@ class UsesTest : public StreamTest {
         environment.unset("REKINDLE_RANDOM_ORDER");
         environment.set("REKINDLE_GUARD_PAGES", "0");
     }
-    /// Returns a stream that notes no ranges before the first record_uses(), as on a device without a
-    /// transfer queue.
+    /// Returns a stream that starts to keep track of used ranges at the first record_uses(), like a stream of
+    /// a device without a transfer queue.
     std::unique_ptr<Stream> without_lane() {
         StreamOptions options;
         options.upload_queue = UploadQueue::stream;

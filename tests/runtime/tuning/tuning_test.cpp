@@ -71,7 +71,8 @@ TEST(Tuning, TheLeastOfSeveralTimesCounts) {
     EXPECT_EQ(choice.seconds[1], 1.0);
 }
 
-/// a takes 2 ms and b 3 ms. Before measurement number `rises`, the clocks are at a quarter of their rate.
+/// Chooses between a default that takes 2 ms and a candidate that takes 3 ms. The clocks are at a quarter of
+/// their rate before measurement number `rises`, and again from measurement number `falls` on.
 Choice choice_if_clocks_rise(int rises, int falls = 1 << 20) {
     int call = 0;
     return fastest(std::vector{candidate("2", true), candidate("3", true)}, [&](const Candidate& one) {
@@ -84,7 +85,7 @@ TEST(Tuning, TimesAtDifferentClocksAreNotCompared) {
     for (int rises = 1; rises <= 12; ++rises) {
         const Choice choice = choice_if_clocks_rise(rises);
         EXPECT_EQ(choice.index, 0u) << rises;
-        // The clocks that rise after the third round cannot be seen.
+        // Three rounds take nine measurements. If the clocks rise later, fastest() cannot notice.
         EXPECT_THAT(choice.seconds, testing::ElementsAre(rises <= 9 ? 2e-3 : 8e-3, rises <= 9 ? 3e-3 : 12e-3))
             << rises;
     }

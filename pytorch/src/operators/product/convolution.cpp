@@ -445,7 +445,8 @@ void run(const Geometry& g, Operation operation, const Operands& given) {
 }
 
 /// Splits the batch into pieces with at most most_groups tiles of 32 pixels (or of one image), which keeps
-/// pixel indices within 31 bits. The kernels on matrix units have limits of their own (units_suit).
+/// pixel indices within 31 bits. The kernels on matrix units can index
+/// larger batches; units_suit() checks their limits.
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
     const Tensor& result = operands.result;
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));

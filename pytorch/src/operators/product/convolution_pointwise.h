@@ -10,10 +10,10 @@ namespace rvk {
 /// if image and result are in channels_last, otherwise one product per image.
 void multiply_pixels(const Geometry& g, ConvolutionOperation operation, const ConvolutionOperands& operands);
 
-/// Returns whether to compute the gradient of the weight as one matrix product per image, and to add these
-/// products. That is faster than copying the images to channels_last if the convolution is
-/// Geometry::per_pixel, both tensors are contiguous, the number of pixels is a multiple of 8, and the
-/// products take less memory traffic than the copies. image: the input; gradient: the gradient of the output.
+/// Returns whether the weight gradient should be computed as a sum of matrix products, one for each image,
+/// instead of copying the images to channels_last first. This requires a convolution that is
+/// Geometry::per_pixel(), contiguous tensors and a multiple of 8 pixels, and it pays off if the products
+/// cause less memory traffic than the copies. image: the input; gradient: the gradient of the output.
 bool suits_products_of_images(const Geometry& g, const at::Tensor& image, const at::Tensor& gradient);
 /// Queues these products and their sum. Returns false, and queues nothing, if suits_products_of_images() is
 /// false or if the plan for the products does not use matrix units.

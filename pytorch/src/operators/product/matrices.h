@@ -57,9 +57,10 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                        const at::Scalar& beta = 0);
 
-/// Queues C = the sum of A * B over all matrices of the batch. Matrix units compute the products, and a
-/// second kernel adds them in float32. Returns false, and queues nothing, if the plan does not use matrix
-/// units. Preconditions: dtype is float16 or bfloat16, and C has at least two rows and two columns.
+/// Queues kernels that set C to the sum of A * B over all matrices of the batch: one computes the products on
+/// matrix units, and a second one adds them in float32. Returns false, and queues nothing, if the plan does
+/// not use matrix units. Preconditions: dtype is float16 or bfloat16, and C has at least two rows and two
+/// columns.
 bool sum_products(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c);
 
 /// The partial sums of C's elements, in the sums' type. Strides count elements; rows are contiguous.

@@ -162,10 +162,12 @@ class Stream {
 
     /// A point after all work queued so far. With timing, Event::seconds_since() can use it.
     virtual Event record(bool timing = false) = 0;
-    /// Returns the events that another stream must wait for before it reads or writes the ranges: the last
-    /// operation so far whose declared accesses overlap them, and everything that this stream itself waits
-    /// for. They may be reached long before record(), and later operations do not delay them. Events that
-    /// have been reached are left out. The first call on a stream may return later events than necessary.
+    /// Returns the events that another stream must wait for before it reads or writes the ranges. One event
+    /// marks the last operation queued so far that declares an access to the ranges; the others are those
+    /// that this stream itself is waiting for. The device may reach them long before an event of record(),
+    /// and operations that are queued later do not delay them. Events that the device has already reached are
+    /// not returned. The first call on a stream may return later events than necessary, because the stream
+    /// records the accesses of its operations only from then on.
     virtual std::vector<Event> record_uses(std::span<const Access> ranges) = 0;
     /// Later work of this stream starts after the event. The calling thread waits only for events of other
     /// devices; it does not wait until a promise of this device is kept.

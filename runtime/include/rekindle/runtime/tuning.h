@@ -29,12 +29,16 @@ struct Choice {
     std::vector<double> seconds;    ///< of each candidate; infinite if it was not timed
 };
 
-/// The fastest candidate whose result is right. The first one is the default: another replaces it only if it
-/// is at least 3 % faster, so that noise does not change the choice. `seconds` measures one candidate. The
-/// candidates are measured in turn, in three rounds in which the speed of the device does not change (which
-/// the first right candidate shows), and the shortest time of each counts; after twelve rounds, the times so
-/// far count. `warm_up` runs before the first round, because checking results lets the device idle.
-/// candidates: at least one.
+/// Returns the fastest candidate whose result is right. The first candidate is the default: another one
+/// replaces it only if it is at least 3 % faster, so that noise does not change the choice.
+///
+/// seconds: measures one candidate. warm_up: runs one candidate until the clocks of the device are high;
+/// called before the first measurement, because the device idles while results are checked.
+///
+/// Each round measures all candidates with right results, and then the first of them again. If its two times
+/// differ by more than 5 %, the clocks have changed, and the round does not count; if they have risen,
+/// neither do the rounds before. The shortest time of each candidate in three rounds decides, or in fewer if
+/// twelve rounds have run. candidates: at least one.
 Choice fastest(std::span<const Candidate> candidates, const std::function<double(const Candidate&)>& seconds,
                const std::function<void(const Candidate&)>& warm_up = {});
 
