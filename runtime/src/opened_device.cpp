@@ -184,7 +184,7 @@ bool OpenedDevice::settle(std::chrono::steady_clock::time_point until) noexcept 
         if (settled)
             for (const std::shared_ptr<StreamTimeline>& timeline : vulkan_->timelines())
                 settled = timeline->settle(until) && settled;
-        if (settled && pipelines_)
+        if (compiled && pipelines_) // saving needs only the host, so work that is still running does not matter
             pipelines_->save();
     } catch (const std::exception& error) { // out of memory for the list
         vulkan_->log(LogLevel::warning, error.what());

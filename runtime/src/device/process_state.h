@@ -38,8 +38,8 @@ inline void require_usable() {
 /// Something that may have work on a device when the process exits.
 class SettledAtExit {
   public:
-    /// Waits for the submitted work to end, at most until `until`, and saves what should outlive the process.
-    /// Returns false if work may still be running or the device is lost.
+    /// Waits for the submitted work to end, at most until `until`, and saves what should outlive the process,
+    /// even if work is still running. Returns false if work may still be running or the device is lost.
     virtual bool settle(std::chrono::steady_clock::time_point until) noexcept = 0;
 
   protected:

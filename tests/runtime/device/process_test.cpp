@@ -225,19 +225,45 @@ TEST_F(ProcessDeathTest, CallsDuringProcessExitAreRefused) {
         testing::ExitedWithCode(7), "");
 }
 
-TEST_F(ProcessDeathTest, PipelinesOfADeviceThatIsNeverClosedAreSaved) {
-    // EXPECT_EXIT starts this test again in a child process, which inherits the parent's folder in its
-    // environment.
-    const rekindle::test::TemporaryFolder folder;
-    environment.set_by_default("REKINDLE_TEST_CACHE", folder.path().string());
-    cache = std::getenv("REKINDLE_TEST_CACHE");
+class SavedPipelinesDeathTest : public ProcessDeathTest {
+  protected:
+    SavedPipelinesDeathTest() {
+        // EXPECT_EXIT starts the test again in a child process, which inherits the parent's folder in its
+        // environment.
+        environment.set_by_default("REKINDLE_TEST_CACHE", folder_.path().string());
+        cache = std::getenv("REKINDLE_TEST_CACHE");
+    }
+    bool saved() const {
+        const std::filesystem::path pipelines = cache + "/pipelines";
+        return std::filesystem::exists(pipelines) && !std::filesystem::is_empty(pipelines);
+    }
+
+  private:
+    const rekindle::test::TemporaryFolder folder_;
+};
+
+TEST_F(SavedPipelinesDeathTest, TheDeviceIsNeverClosed) {
     EXPECT_EXIT(
         {
-            new Objects(busy_objects()); // never closed
+            new Objects(busy_objects());
             std::exit(7);
         },
         testing::ExitedWithCode(7), "");
-    EXPECT_FALSE(std::filesystem::is_empty(cache + "/pipelines"));
+    EXPECT_TRUE(saved());
+}
+
+TEST_F(SavedPipelinesDeathTest, WorkIsStillRunning) {
+    EXPECT_EXIT(
+        {
+            const Objects& o = *new Objects(busy_objects());
+            const Buffer many = memory_on(o, 4'000'000);
+            for (int i = 0; i < 10; ++i) // minutes of work for a CPU driver
+                spin(*o.stream, many, many, 60000);
+            o.stream->flush();
+            std::exit(7);
+        },
+        testing::ExitedWithCode(7), "");
+    EXPECT_TRUE(saved());
 }
 
 } // namespace
