@@ -111,6 +111,10 @@ std::unique_ptr<Promise> OpenedDevice::make_promise() {
     require_running();
     return runtime::make_promise(*vulkan_);
 }
+std::unique_ptr<PromiseSequence> OpenedDevice::make_promise_sequence() {
+    require_running();
+    return runtime::make_promise_sequence(*vulkan_);
+}
 
 KernelProfiler& OpenedDevice::profiler() {
     require_running();
@@ -184,7 +188,8 @@ bool OpenedDevice::settle(std::chrono::steady_clock::time_point until) noexcept 
         if (settled)
             for (const std::shared_ptr<StreamTimeline>& timeline : vulkan_->timelines())
                 settled = timeline->settle(until) && settled;
-        if (compiled && pipelines_) // saving needs only the host, so work that is still running does not matter
+        // Saving does not need the device, so it does not matter whether work is still running.
+        if (compiled && pipelines_)
             pipelines_->save();
     } catch (const std::exception& error) { // out of memory for the list
         vulkan_->log(LogLevel::warning, error.what());

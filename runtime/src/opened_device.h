@@ -46,6 +46,7 @@ class OpenedDevice final : public Device, private SettledAtExit {
     DeviceAllocator& allocator() override; ///< throws Unsupported on a compile-only device
     std::unique_ptr<Stream> make_stream(StreamQueue queue = StreamQueue::main) override;
     std::unique_ptr<Promise> make_promise() override;
+    std::unique_ptr<PromiseSequence> make_promise_sequence() override;
     /// With options other than the defaults, for tests.
     std::unique_ptr<Stream> make_stream(const StreamOptions& options);
     KernelProfiler& profiler() override;

@@ -83,7 +83,8 @@ void combine(at::TensorList parts, const at::Tensor& out, std::int64_t kind, dou
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
 WorkPointer promised_work(std::vector<at::Tensor> tensors, c10::Device device, std::int64_t source_rank) {
-    return c10::make_intrusive<PromisedWork>(std::move(tensors), device, static_cast<int>(source_rank));
+    return c10::make_intrusive<PromisedWork>(rvk::device(index_of(device)).make_promise(), std::move(tensors),
+                                             device, static_cast<int>(source_rank));
 }
 
 PromisedWork& promised(const WorkPointer& work) {

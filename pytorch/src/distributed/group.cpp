@@ -55,8 +55,10 @@ std::vector<at::Tensor> flat(const std::vector<at::Tensor>& tensors) {
     return result;
 }
 
-/// Returns the memory that the call's tensors occupy.
+/// Returns the memory that the call uses: that of its tensors, or all memory if it is a barrier.
 std::vector<runtime::Access> ranges_of(const Call& call) {
+    if (call.collective == Collective::barrier)
+        return {runtime::all_memory};
     std::vector<runtime::Access> ranges;
     for (const std::vector<at::Tensor>* const tensors : {&call.outputs, &call.inputs})
         for (const at::Tensor& tensor : *tensors)
@@ -155,8 +157,8 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     call.inputs = aliases(call.inputs);
     const c10::Device device(c10::kPrivateUse1, call.device);
     Ready ready = ready_of(call);
-    Job job{std::move(call), c10::make_intrusive<PromisedWork>(std::move(tensors), device, -1),
-            std::move(ready)};
+    auto promised = c10::make_intrusive<PromisedWork>(promise_for(call), std::move(tensors), device, -1);
+    Job job{std::move(call), std::move(promised), std::move(ready)};
     c10::intrusive_ptr<c10d::Work> work = job.work;
     const WithoutPythonLock unlocked;
     std::unique_lock lock(mutex_);
@@ -167,6 +169,14 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     jobs_.push_back(std::move(job));
     added_.notify_one();
     return work;
+}
+
+std::unique_ptr<runtime::Promise> Group::promise_for(const Call& call) {
+    const std::scoped_lock lock(mutex_);
+    std::unique_ptr<runtime::PromiseSequence>& sequence = promises_[call.device];
+    if (!sequence)
+        sequence = rvk::device(call.device).make_promise_sequence();
+    return sequence->next(ranges_of(call));
 }
 
 /// The caller holds the mutex.

@@ -52,6 +52,7 @@ class Group : public torch::CustomClassHolder {
         Ready ready;
     };
 
+    std::unique_ptr<runtime::Promise> promise_for(const Call& call);
     void start_thread();
     void run_jobs();
     const Job* next_job();
@@ -78,6 +79,8 @@ class Group : public torch::CustomClassHolder {
     mutable std::mutex mutex_;
     std::condition_variable added_, finished_;
     std::deque<Job> jobs_; ///< the first one may be running
+    /// Each job is queued on the staging's stream of its device, so the device runs the jobs in their order.
+    std::map<DeviceIndex, std::unique_ptr<runtime::PromiseSequence>> promises_;
     bool started_ = false, closed_ = false, ended_ = false;
     std::optional<std::string> failure_;
 };

@@ -9,9 +9,10 @@
 
 namespace rvk::distributed {
 
-PromisedWork::PromisedWork(std::vector<at::Tensor> tensors, c10::Device device, int source_rank)
-    : device_(device), promise_(rvk::device(index_of(device)).make_promise()), event_(promise_->event()),
-      tensors_(std::move(tensors)), source_rank_(source_rank), future_(completed_future()) {}
+PromisedWork::PromisedWork(std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
+                           c10::Device device, int source_rank)
+    : device_(device), promise_(std::move(promise)), event_(promise_->event()), tensors_(std::move(tensors)),
+      source_rank_(source_rank), future_(completed_future()) {}
 
 c10::intrusive_ptr<c10::ivalue::Future> PromisedWork::completed_future() {
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors(),

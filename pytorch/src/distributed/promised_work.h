@@ -22,8 +22,9 @@ namespace rvk::distributed {
 /// Thread-safe.
 class PromisedWork final : public c10d::Work {
   public:
-    /// source_rank: the sender of a received tensor; -1 for other operations.
-    PromisedWork(std::vector<at::Tensor> tensors, c10::Device device, int source_rank);
+    /// promise: of `device`. source_rank: the sender of a received tensor; -1 for other operations.
+    PromisedWork(std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
+                 c10::Device device, int source_rank);
 
     bool wait(std::chrono::milliseconds timeout) override;
     void synchronize() override;

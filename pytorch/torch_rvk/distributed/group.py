@@ -74,12 +74,12 @@ _BY_NUMBER = weakref.WeakValueDictionary()  # the groups, for calls from C++
 
 
 class Group:
-    def __init__(self, options, store):
+    def __init__(self, options, store, only_collectives=False):
         self.rank, self.size = options.group_rank, options.group_size
         self.timeout = options.timeout.total_seconds()
-        self._store = store
+        self._options, self._store = options, store
         self._ranks = list(options.global_ranks_in_group) or list(range(self.size))
-        self._gloo = dist.ProcessGroupGloo(self._store, self.rank, self.size, timeout=options.timeout)
+        self._gloo = None if only_collectives else self._new_gloo()
         self._directory = links.Directory(self._store, self.rank, self.size)
         number = next(_NUMBERS)
         _BY_NUMBER[number] = self
@@ -92,6 +92,21 @@ class Group:
         self._outbox, self._inbox = Outbox(self._directory.segments_listener), Inbox()
         self._senders = None  # the addresses of the ranks' segments; empty if they are on several hosts
         self._lock = threading.Lock()
+        self._beside = None
+
+    def _new_gloo(self):
+        """Returns when all ranks have called this."""
+        return dist.ProcessGroupGloo(self._store, self.rank, self.size, timeout=self._options.timeout)
+
+    def beside(self):
+        """Returns a group of the same ranks whose collectives need not wait for those of this group. Each has a thread, sockets
+        and shared memory of its own. All ranks must use the same group for the same collective."""
+        if self.size == 1:
+            return self
+        with self._lock:
+            if self._beside is None:
+                self._beside = Group(self._options, dist.PrefixStore("beside", self._store), only_collectives=True)
+            return self._beside
 
     def name_of(self, rank):
         """Returns the global rank of a rank of this group, for messages."""
@@ -115,7 +130,7 @@ class Group:
             connected = links.Links(self._directory, entries, timeout, self.name_of)
             self._collectives.use_one_host(connected.take_sockets(), connected.memories)
         else:
-            self._between_hosts = BetweenHosts(self._gloo, self._store, self.rank, self.size, self.name_of)
+            self._between_hosts = BetweenHosts(self._gloo or self._new_gloo(), self._store, self.rank, self.size, self.name_of)
             self._collectives.use_several_hosts()
 
     def run_between_hosts(self, collective, *arguments):
@@ -303,6 +318,8 @@ class Group:
 
     def close(self):
         """Ends the threads after the queued collectives have run. Sends and receives that are not complete fail."""
+        if self._beside is not None:
+            self._beside.close()
         self._collectives.close(self.timeout)
         if self._thread is not None:
             self._thread.end(1)

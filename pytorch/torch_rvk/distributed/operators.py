@@ -58,25 +58,28 @@ def allreduce_coalesced_(tensors, process_group, reduce_op, async_op=True, timeo
     return allreduce_(tensors, process_group, reduce_op, None, async_op, timeout)[1]
 
 
+def _broadcast(tensors, group, root, timeout=-1):
+    more = f" from rank {group.name_of(root)}"
+    return _in_place("broadcast", tensors, group, timeout, more, root=root)
+
+
 def broadcast_(tensors, process_group, root_rank, root_tensor, async_op=True, timeout=-1):
-    group = _group(process_group)
-    more = f" from rank {group.name_of(root_rank)}"
-    return tensors, _in_place("broadcast", tensors, group, timeout, more, root=root_rank)
+    return tensors, _broadcast(tensors, _group(process_group), root_rank, timeout)
 
 
 def broadcasting_at_once(original):
     """Wraps torch.distributed._broadcast_coalesced, with which DistributedDataParallel broadcasts parameters and buffers. The
-    original copies them to and from flat tensors on the current stream, which delays the training; the group's thread packs
-    them on its own stream."""
+    original copies them to and from flat tensors on the current stream, which delays the training. Here a thread packs them on
+    its own stream, beside the group's other collectives: at the start of a forward pass, the group is still busy with the
+    gradients of the step before."""
 
     def call(process_group, tensors, buffer_size, src=0):
         if not all(tensor.device.type == NAME for tensor in tensors):
             return original(process_group, tensors, buffer_size, src)
-        options = dist.BroadcastOptions()
-        options.rootRank = src
+        group = GROUPS.of(process_group).beside()
         with torch.no_grad():
             for same in _by_device(tensors):
-                process_group.broadcast(same, options).wait()
+                dist.Work.unbox(_broadcast(same, group, src)).wait()
 
     return call
 

@@ -34,6 +34,8 @@ struct OpenDevices {
     }
 };
 
+thread_local constinit bool handles_exit = false;
+
 extern "C" void rekindle_after_fork() {
     detail::process_state.store(ProcessState::forked, std::memory_order_relaxed);
 }
@@ -64,6 +66,10 @@ void end_without_handlers(int status, void*) {
     ::_exit(status);
 }
 
+void this_thread_handles_exit() noexcept {
+    handles_exit = true;
+}
+
 void throw_if_unusable() {
     const ProcessState state = detail::process_state.load(std::memory_order_acquire);
     if (state == ProcessState::running)
@@ -73,7 +79,7 @@ void throw_if_unusable() {
             "this process was forked after Vulkan was opened, and Vulkan does not survive a fork",
             "start worker processes before the first use of the device, or use spawn instead of fork");
     OpenDevices& open = OpenDevices::all();
-    if (std::this_thread::get_id() != open.ended_by) {
+    if (!handles_exit && std::this_thread::get_id() != open.ended_by) {
         {
             const std::scoped_lock until_settled(open.mutex);
         }

@@ -31,6 +31,10 @@ inline void require_usable() {
         throw_if_unusable();
 }
 
+/// Declares that the calling thread handles the Error of throw_if_unusable(), which then never blocks it. For
+/// threads that the exiting thread waits for.
+void this_thread_handles_exit() noexcept;
+
 /// For on_exit: ends the process immediately with its status, without running the remaining handlers.
 /// Buffered output is flushed.
 [[noreturn]] void end_without_handlers(int status, void*);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace rekindle::runtime {
 
@@ -22,6 +23,12 @@ inline constexpr std::array memory_kinds{MemoryKind::device, MemoryKind::upload,
 constexpr std::uint64_t poison_bit = 1ull << 62;
 constexpr std::uint64_t without_poison(std::uint64_t address) {
     return address & ~poison_bit;
+}
+inline std::vector<Access> without_poison(std::span<const Access> ranges) {
+    std::vector<Access> plain(ranges.begin(), ranges.end());
+    for (Access& range : plain)
+        range.begin.address = without_poison(range.begin.address);
+    return plain;
 }
 
 /// The allocator as streams see it.

@@ -1,5 +1,7 @@
 #include "pipeline/compile_queue.h"
 
+#include "device/process_state.h"
+
 #include <utility>
 
 namespace rekindle::runtime {
@@ -31,6 +33,7 @@ bool CompileQueue::stop(std::chrono::steady_clock::time_point until) noexcept {
 }
 
 void CompileQueue::work() {
+    this_thread_handles_exit();
     std::unique_lock lock(mutex_);
     for (;;) {
         ++idle_;

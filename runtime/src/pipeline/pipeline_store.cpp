@@ -90,8 +90,10 @@ const Pipeline& PipelineStore::request(const kernels::Kernel& kernel,
 }
 
 void PipelineStore::complete(const Pipeline& pipeline) {
+    if (pipeline.ready())
+        return;
+    device_.throw_if_lost(); // not inside, because it may block this thread while the process exits
     pipeline.compiled([&] {
-        device_.throw_if_lost();
         struct Ended {
             CompileProgress& progress;
             ~Ended() { progress.ended(CompileProgress::Clock::now()); }

@@ -2,7 +2,20 @@
 
 #include "stream/synchronizations.h"
 
+#include <algorithm>
+
 namespace rekindle::runtime {
+
+Dependency::Dependency(std::shared_ptr<EventSource> of, std::uint64_t at, std::span<const Access> ranges)
+    : source(std::move(of)), value(at) {
+    for (const Access& range : ranges)
+        memory_.insert(range.begin.address, range.bytes);
+}
+
+bool Dependency::concerns(std::span<const Access> ranges) const {
+    return std::ranges::any_of(
+        ranges, [this](const Access& range) { return memory_.overlaps(range.begin.address, range.bytes); });
+}
 
 bool Event::done() const {
     require_usable();

@@ -2,13 +2,16 @@
 /// Events, and the interface of the streams and promises that reach them. Private to the library.
 
 #include "device/vulkan_device.h"
+#include "stream/hazards.h"
 
 #include <rekindle/runtime/stream.h>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 #include <volk.h>
 
 namespace rekindle::runtime {
@@ -44,11 +47,33 @@ class EventSource {
     virtual void wait_and_collect(std::uint64_t value) = 0;
 };
 
-struct Event::State {
-    State(std::shared_ptr<EventSource> of, std::uint64_t at) : source(std::move(of)), value(at) {}
+/// A point that the device must reach before certain memory is used. Immutable.
+struct Dependency {
+    /// ranges: without poison bits.
+    Dependency(std::shared_ptr<EventSource> of, std::uint64_t at, std::span<const Access> ranges);
+    bool reached() const { return source->completed() >= value; }
+    bool concerns(std::span<const Access> ranges) const;
 
     const std::shared_ptr<EventSource> source;
-    const std::uint64_t value; ///< on the timeline of the source
+    const std::uint64_t value;
+
+  private:
+    AddressRanges memory_;
+};
+/// Shared, because many events and streams may have the same ones.
+using Dependencies = std::vector<std::shared_ptr<const Dependency>>;
+
+struct Event::State {
+    /// An event that matters to every use of memory.
+    State(std::shared_ptr<EventSource> of, std::uint64_t at) : source(std::move(of)), value(at) {}
+    /// An event that the device reaches after all these points, the last of which is its own. It matters only
+    /// to uses of the memory that they concern.
+    explicit State(Dependencies of)
+        : source(of.back()->source), value(of.back()->value), dependencies(std::move(of)) {}
+
+    const std::shared_ptr<EventSource> source;
+    const std::uint64_t value;       ///< on the timeline of the source
+    const Dependencies dependencies; ///< empty: only the event's own point, for all memory
     bool timing = false;
     /// The event's timestamp, in ticks of the queue; valid only if `resolved`.
     std::uint64_t ticks = 0;

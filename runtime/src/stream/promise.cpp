@@ -1,9 +1,12 @@
 #include "stream/promise.h"
 
+#include "memory/device_allocator.h"
 #include "stream/event.h"
 
 #include <atomic>
+#include <deque>
 #include <mutex>
+#include <utility>
 
 namespace rekindle::runtime {
 
@@ -88,13 +91,13 @@ class PromisedPoint final : public EventSource {
 
 class VulkanPromise final : public Promise {
   public:
-    explicit VulkanPromise(VulkanDevice& device)
-        : device_(device), point_(std::make_shared<PromisedPoint>(device)) {}
+    VulkanPromise(VulkanDevice& device, std::shared_ptr<PromisedPoint> point, Event event)
+        : device_(device), point_(std::move(point)), event_(std::move(event)) {}
     ~VulkanPromise() override { abandon(); }
     VulkanPromise(const VulkanPromise&) = delete;
     VulkanPromise& operator=(const VulkanPromise&) = delete;
 
-    Event event() const override { return Event(std::make_shared<Event::State>(point_, 1)); }
+    Event event() const override { return event_; }
     void keep(const Event& reached) override { point_->keep(reached); }
     void abandon() noexcept override {
         try {
@@ -107,6 +110,29 @@ class VulkanPromise final : public Promise {
   private:
     VulkanDevice& device_;
     const std::shared_ptr<PromisedPoint> point_; ///< keeps the device alive
+    const Event event_;
+};
+
+class VulkanPromiseSequence final : public PromiseSequence {
+  public:
+    explicit VulkanPromiseSequence(VulkanDevice& device) : device_(device.shared()) {}
+
+    std::unique_ptr<Promise> next(std::span<const Access> ranges) override {
+        device_->throw_if_lost();
+        const std::vector<Access> plain = without_poison(ranges);
+        auto point = std::make_shared<PromisedPoint>(*device_);
+        const std::scoped_lock lock(mutex_);
+        while (!unfinished_.empty() && unfinished_.front()->reached())
+            unfinished_.pop_front();
+        unfinished_.push_back(std::make_shared<Dependency>(point, 1, plain));
+        auto state = std::make_shared<Event::State>(Dependencies(unfinished_.begin(), unfinished_.end()));
+        return std::make_unique<VulkanPromise>(*device_, std::move(point), Event(std::move(state)));
+    }
+
+  private:
+    const std::shared_ptr<VulkanDevice> device_;
+    std::mutex mutex_;
+    std::deque<std::shared_ptr<const Dependency>> unfinished_; ///< the device may not have reached these yet
 };
 
 } // namespace
@@ -117,7 +143,13 @@ void Promise::this_thread_keeps_promises() noexcept {
 
 std::unique_ptr<Promise> make_promise(VulkanDevice& device) {
     device.throw_if_lost();
-    return std::make_unique<VulkanPromise>(device);
+    auto point = std::make_shared<PromisedPoint>(device);
+    return std::make_unique<VulkanPromise>(device, point, Event(std::make_shared<Event::State>(point, 1)));
+}
+
+std::unique_ptr<PromiseSequence> make_promise_sequence(VulkanDevice& device) {
+    device.throw_if_lost();
+    return std::make_unique<VulkanPromiseSequence>(device);
 }
 
 } // namespace rekindle::runtime

@@ -10,5 +10,6 @@ namespace rekindle::runtime {
 class VulkanDevice;
 
 std::unique_ptr<Promise> make_promise(VulkanDevice& device);
+std::unique_ptr<PromiseSequence> make_promise_sequence(VulkanDevice& device);
 
 } // namespace rekindle::runtime

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace rekindle::runtime {
@@ -361,25 +362,40 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
     return state;
 }
 
-void StreamCore::wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value) {
+void StreamCore::wait_for(const Event::State& event) {
     device_->throw_if_lost();
     const auto lock = acquire();
     // Operations queued before need not wait, so they are submitted first. So is an otherwise empty submit if
-    // `other` has not been submitted: an event may already refer to that submit, and if it also waited for a
-    // promise, the promise could depend on the event.
-    if (open_ && (open_->operations() + group_.size() > 0 || !other->submitted_to(value)))
+    // what the event needs has not been submitted: another event may already refer to that submit, and if it
+    // also waited for a promise, the promise could depend on that event.
+    if (open_ && (open_->operations() + group_.size() > 0 || !event.source->submitted_to(event.value)))
         submit();
-    open().wait_for(other, value);
+    open().wait_for(event.source, event.value);
     queued_.store(open_->value(), std::memory_order_release);
-    if (!notes_ranges_)
-        return;
-    std::erase_if(inherited_, [&](const auto& wait) { return wait.first == other && wait.second <= value; });
-    prune_inherited();
-    inherited_.emplace_back(other, value);
+    if (notes_ranges_)
+        inherit(event);
 }
 
-void StreamCore::prune_inherited() {
-    std::erase_if(inherited_, [](const auto& wait) { return wait.first->completed() >= wait.second; });
+void StreamCore::inherit(const Event::State& event) {
+    Dependencies dependencies = event.dependencies;
+    if (dependencies.empty())
+        dependencies.push_back(
+            std::make_shared<Dependency>(event.source, event.value, std::span(&all_memory, 1)));
+    // All dependencies on one source concern the same memory.
+    std::erase_if(inherited_, [&](const auto& known) {
+        return known->reached() || std::ranges::any_of(dependencies, [&](const auto& added) {
+                   return known->source == added->source && known->value <= added->value;
+               });
+    });
+    inherited_.insert(inherited_.end(), dependencies.begin(), dependencies.end());
+}
+
+Dependencies StreamCore::inherited_for(std::span<const Access> ranges) {
+    std::erase_if(inherited_, [](const auto& known) { return known->reached(); });
+    Dependencies result;
+    std::ranges::copy_if(inherited_, std::back_inserter(result),
+                         [&](const auto& known) { return known->concerns(ranges); });
+    return result;
 }
 
 std::uint64_t StreamCore::last_submit_with(std::span<const Access> ranges) const {
@@ -416,20 +432,16 @@ std::vector<Event> StreamCore::record_uses(std::span<const Access> ranges) {
     if (!std::exchange(notes_ranges_, true))
         without_ranges_ = all;
     std::vector<Event> events;
-    const auto add = [&](const std::shared_ptr<EventSource>& source, std::uint64_t value) {
-        events.emplace_back(std::make_shared<Event::State>(source, value));
-    };
     // In the test modes, an operation may end up in a later submit than the one that has noted its ranges.
     const std::uint64_t last = collecting_ ? all : last_submit_with(ranges);
     if (last > completed())
-        add(shared_from_this(), last);
+        events.emplace_back(std::make_shared<Event::State>(shared_from_this(), last));
     // The device reaches the event only when it has finished the whole submit. So this ends the submit, to
     // keep operations that the caller queues later out of it.
     if (open_ && last == open_->value())
         next_submit();
-    prune_inherited();
-    for (const auto& [other, value] : inherited_)
-        add(other, value);
+    for (const std::shared_ptr<const Dependency>& dependency : inherited_for(ranges))
+        events.emplace_back(std::make_shared<Event::State>(Dependencies{dependency}));
     return events;
 }
 
@@ -438,23 +450,22 @@ std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
         return nullptr;
     const std::scoped_lock one_upload(lane_mutex_);
     const std::uint64_t used = last_use(target);
-    std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> waits;
+    Dependencies waits;
     {
         const std::scoped_lock lock(mutex_);
-        prune_inherited();
         if (!lane_) {
             StreamOptions options = options_;
             options.upload_queue = UploadQueue::stream;
             lane_ = std::make_shared<StreamCore>(parts_, *upload_queue_, options);
             device_->add_timeline(lane_);
         }
-        waits = inherited_;
+        waits = inherited_for({&target, 1});
     }
-    for (const auto& [other, value] : waits)
-        if (other != lane_)
-            lane_->wait_for(other, value);
+    for (const std::shared_ptr<const Dependency>& dependency : waits)
+        if (dependency->source != lane_)
+            lane_->wait_for({dependency->source, dependency->value});
     if (used > 0)
-        lane_->wait_for(shared_from_this(), used);
+        lane_->wait_for({shared_from_this(), used});
     return lane_;
 }
 

@@ -57,9 +57,9 @@ class StreamCore final : public StreamTimeline,
     std::shared_ptr<Event::State> record(bool timing);
     /// Stream::record_uses. Later operations do not delay the events. ranges: without poison bits.
     std::vector<Event> record_uses(std::span<const Access> ranges);
-    /// Later operations start after `value` of the other source. If that is not submitted yet, they are held
-    /// back on the host.
-    void wait_for(const std::shared_ptr<EventSource>& other, std::uint64_t value);
+    /// Later operations start after the event. If the driver does not have all the work before it yet, they
+    /// are held back on the host.
+    void wait_for(const Event::State& event);
     /// The stream that executes this one's large uploads to that range; it already waits for everything that
     /// they must follow. Null: they are work of this stream. After the upload, the caller makes this stream
     /// wait for it.
@@ -126,8 +126,10 @@ class StreamCore final : public StreamTimeline,
     /// Returns the value of the last submit that uses a byte of the ranges and that the device has not
     /// finished; 0 if there is none. It may still be open or waiting for the compiler.
     std::uint64_t last_submit_with(std::span<const Access> ranges) const;
-    /// Removes the entries of inherited_ that the device has reached.
-    void prune_inherited();
+    /// Adds the event's dependencies to inherited_.
+    void inherit(const Event::State& event);
+    /// Returns the entries of inherited_ that concern the ranges. Removes those that the device has reached.
+    Dependencies inherited_for(std::span<const Access> ranges);
     void place(const Operation& operation, std::span<const Access> accesses,
                const LaunchTime::Sample& sample);
     /// Records the fills collected by fill_before_next().
@@ -215,8 +217,8 @@ class StreamCore final : public StreamTimeline,
     std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
     /// The points of other streams that this stream waits for and that the device may not have reached yet.
     /// Another stream that may overtake this stream's work (record_uses(), the upload lane) must wait for
-    /// them, too, because the work before these points may use the same memory. Empty unless notes_ranges_.
-    std::vector<std::pair<std::shared_ptr<EventSource>, std::uint64_t>> inherited_;
+    /// those that concern the memory it uses, too. Empty unless notes_ranges_.
+    Dependencies inherited_;
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1
     bool gate_open_ = false;

@@ -204,7 +204,7 @@ void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
         // hold this stream back.
         const std::uint64_t uploaded = lane->queued();
         lane->flush_to(uploaded);
-        core_->wait_for(lane, uploaded);
+        core_->wait_for({lane, uploaded});
     };
     try {
         upload_on(*lane, to, from);
@@ -272,10 +272,7 @@ void VulkanStream::download(std::span<std::byte> to, DevicePointer from) {
 }
 
 std::vector<Event> VulkanStream::record_uses(std::span<const Access> ranges) {
-    std::vector<Access> plain(ranges.begin(), ranges.end());
-    for (Access& range : plain)
-        range.begin.address = without_poison(range.begin.address);
-    return core_->record_uses(plain);
+    return core_->record_uses(without_poison(ranges));
 }
 
 void VulkanStream::wait(const Event& event) {
@@ -294,7 +291,7 @@ void VulkanStream::wait(const Event& event) {
     other->flush_to(event.state()->value);
     if (core_->submits_at_barriers())
         other->await_submit(event.state()->value);
-    core_->wait_for(other, event.state()->value);
+    core_->wait_for(*event.state());
 }
 
 void VulkanStream::synchronize() {

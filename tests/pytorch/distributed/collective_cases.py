@@ -158,6 +158,22 @@ def overtaking(report):
         report(f"overtaking, all_gather {number}", received.unique().tolist() == [float(r + number) for r in range(size)])
 
 
+def broadcasting_beside(report):
+    """What DistributedDataParallel broadcasts arrives even while an earlier all_reduce is waiting for the other ranks."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for root in range(size):
+        sent = torch.full((1000,), float(rank), device=_device())
+        reduced = torch.ones(100_000, device=_device())
+        if rank == 0:
+            dist.all_reduce(reduced, async_op=True).wait()  # does not block the host, but all later work of this stream
+        dist._broadcast_coalesced(dist.group.WORLD, [sent], 250 << 20, root)
+        if rank != 0:
+            report(f"broadcasting from {root} before an all_reduce", sent.unique().tolist() == [root])
+            dist.all_reduce(reduced)
+        report(f"broadcasting from {root} beside an all_reduce", sent.unique().tolist() == [root])
+        report(f"all_reduce beside a broadcast from {root}", reduced.unique().tolist() == [size])
+
+
 def all_gather(report):
     for dtype in DTYPES:
         for count in SIZES:
@@ -497,7 +513,7 @@ def sum_of_one():
 
 
 CASES = (
-    all_reduce, reduce, broadcast, broadcast_together, overtaking, all_gather, gather_and_scatter, reduce_scatter, all_to_all,
+    all_reduce, reduce, broadcast, broadcast_together, overtaking, broadcasting_beside, all_gather, gather_and_scatter, reduce_scatter, all_to_all,
     coalesced, send_and_receive, send_and_receive_large, objects_and_groups, asynchronous, queued, functional,
 )  # fmt: skip
 

@@ -1,4 +1,6 @@
 /// Use of Vulkan after a fork and during process exit.
+#include "device/process_state.h"
+#include "pipeline/compile_queue.h"
 #include "stream_fixture.h"
 #include "temporary_folder.h"
 
@@ -220,6 +222,26 @@ TEST_F(ProcessDeathTest, CallsDuringProcessExitAreRefused) {
             static CallsAtTheEnd last; // created before the device was opened, so destroyed after it
             last.objects = busy_objects();
             ::alarm(120);
+            std::exit(1);
+        },
+        testing::ExitedWithCode(7), "");
+}
+
+TEST_F(ProcessDeathTest, ExitDoesNotWaitForCompilersThatWaitForTheExit) {
+    EXPECT_EXIT(
+        {
+            new Objects(busy_objects());
+            CompileQueue& queue = *new CompileQueue(1);
+            queue.add([] {
+                try {
+                    for (;;) {
+                        throw_if_unusable();
+                        std::this_thread::yield();
+                    }
+                } catch (const Error&) {
+                    std::_Exit(7);
+                }
+            });
             std::exit(1);
         },
         testing::ExitedWithCode(7), "");

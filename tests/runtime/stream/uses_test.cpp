@@ -85,6 +85,66 @@ TEST_F(UsesTest, WhatTheStreamWaitsForCounts) {
     }
 }
 
+TEST_F(UsesTest, PromisesOfASequenceCountForTheirMemory) {
+    const auto s = without_lane(), late = stream();
+    const Buffer of_first = memory(*s, numbered(100)), of_second = memory(*s, numbered(100)),
+                 other = memory(*s, numbered(100));
+    s->synchronize();
+    EXPECT_TRUE(done(uses(*s, other)));
+    const auto sequence = device().make_promise_sequence();
+    const auto first = sequence->next(std::array{writes(of_first)}),
+               second = sequence->next(std::array{writes(of_second)}),
+               unrelated = sequence->next(std::array{writes(of_first)});
+    s->wait(second->event());
+    EXPECT_TRUE(done(uses(*s, other)));
+    EXPECT_FALSE(done(uses(*s, of_second)));
+    EXPECT_FALSE(done(uses(*s, of_first))) << "the device reaches the first one before the second";
+    EXPECT_FALSE(done(s->record_uses(std::array{writes(other), reads(of_first)})));
+    EXPECT_FALSE(done(s->record_uses(std::array{all_memory})));
+    first->keep(late->record());
+    for (const Event& event : uses(*s, of_first))
+        event.wait();
+    EXPECT_TRUE(done(uses(*s, of_first))) << "the stream does not wait for the third one";
+    EXPECT_FALSE(done(uses(*s, of_second)));
+    advance(*s, other, 1);
+    EXPECT_FALSE(done(uses(*s, other))) << "the stream's own operation waits for the second one";
+    second->abandon();
+    for (const Event& event : s->record_uses(std::array{all_memory}))
+        event.wait();
+    EXPECT_TRUE(done(s->record_uses(std::array{all_memory})));
+}
+
+TEST_F(UsesTest, WhoWaitsForTheUsesInheritsTheirMemory) {
+    const auto s = without_lane(), next = without_lane(), late = stream();
+    const Buffer promised = memory(*s, numbered(100)), other = memory(*s, numbered(100));
+    s->synchronize();
+    EXPECT_TRUE(done(uses(*s, promised)) && done(uses(*next, promised)));
+    const auto promise = device().make_promise_sequence()->next(std::array{writes(promised)});
+    s->wait(promise->event());
+    wait(*next, uses(*s, promised));
+    EXPECT_FALSE(done(uses(*next, promised)));
+    EXPECT_TRUE(done(uses(*next, other)));
+    promise->keep(late->record());
+    next->synchronize();
+    EXPECT_TRUE(done(uses(*next, promised)));
+}
+
+TEST_F(UsesTest, LargeUploadsDoNotWaitForPromisesOfOtherMemory) {
+    StreamOptions options;
+    options.upload_queue = UploadQueue::second;
+    options.large_upload_bytes = 8192;
+    const auto s = stream(options), other = stream();
+    const Buffer promised = memory(*s, std::size_t{30000}), words = memory(*s, std::size_t{30000});
+    s->synchronize();
+    const auto promise = device().make_promise_sequence()->next(std::array{writes(promised)});
+    s->wait(promise->event());
+    const Words fresh = numbered(30000, 7);
+    s->upload(words.pointer(), std::as_bytes(std::span(fresh)));
+    wait(*other, uses(*s, words));
+    EXPECT_EQ(contents(*other, words), fresh);
+    promise->abandon();
+}
+
 TEST_F(UsesTest, LargeUploadsCount) {
     StreamOptions options;
     options.upload_queue = UploadQueue::second;

@@ -144,6 +144,7 @@ enum class StreamQueue {
 class Allocator;
 class Stream;
 class Promise;
+class PromiseSequence;
 class Profiler;
 class SelfTestResult;
 
@@ -191,7 +192,9 @@ class Device : public std::enable_shared_from_this<Device> {
     virtual Allocator& allocator() = 0;
     /// A new stream with its own order of work. Any number of threads may use it at the same time (stream.h).
     virtual std::unique_ptr<Stream> make_stream(StreamQueue queue = StreamQueue::main) = 0;
+    /// A promise of work that may use any memory.
     virtual std::unique_ptr<Promise> make_promise() = 0;
+    virtual std::unique_ptr<PromiseSequence> make_promise_sequence() = 0;
     /// Measures the time per kernel while it is enabled.
     virtual Profiler& profiler() = 0;
     virtual const SelfTestResult& self_test() = 0;

@@ -39,6 +39,9 @@ inline Access writes(const Buffer& b) {
     return {b.pointer(), b.bytes(), true};
 } ///< writes, or reads and writes
 
+/// Every address, for work that may use any memory.
+constexpr Access all_memory{{0}, ~std::uint64_t{0}, true};
+
 /// A point in a stream. Copyable; cheap. Made by Stream::record. Thread-safe; outlives its stream.
 class Event {
   public:
@@ -80,6 +83,16 @@ class Promise {
     /// Declares that the calling thread keeps promises: when memory runs out, its allocations do not wait for
     /// work that is held back, because that work may be waiting for this thread's promises.
     static void this_thread_keeps_promises() noexcept;
+};
+
+/// Promises whose events the device reaches in the order in which the promises were made, so a stream that
+/// waits for one of them also waits for the earlier ones. Made by Device::make_promise_sequence. Thread-safe.
+class PromiseSequence {
+  public:
+    virtual ~PromiseSequence() = default;
+    /// The next promise. ranges: the memory that the promised work uses. A stream that waits for the promise
+    /// passes it on to other streams (Stream::record_uses) only if they use a part of that memory.
+    virtual std::unique_ptr<Promise> next(std::span<const Access> ranges) = 0;
 };
 
 /// A small block that the host writes and kernels read: parameters, tables of shapes and pointers. Made by
@@ -164,7 +177,8 @@ class Stream {
     virtual Event record(bool timing = false) = 0;
     /// Returns the events that another stream must wait for before it reads or writes the ranges. One event
     /// marks the last operation queued so far that declares an access to the ranges; the others are those
-    /// that this stream itself is waiting for. The device may reach them long before an event of record(),
+    /// that this stream itself is waiting for, except promises that were made for other memory
+    /// (PromiseSequence). The device may reach them long before an event of record(),
     /// and operations that are queued later do not delay them. Events that the device has already reached are
     /// not returned. The first call on a stream may return later events than necessary, because the stream
     /// records the accesses of its operations only from then on.
