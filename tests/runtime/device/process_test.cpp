@@ -110,6 +110,9 @@ class ProcessDeathTest : public ForkTest {
     ProcessDeathTest() {
         // The children leave devices open on purpose; sanitizers read this when they start.
         ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+        const char* const given = std::getenv("TSAN_OPTIONS");
+        ::setenv("TSAN_OPTIONS",
+                 ((given != nullptr ? given : "") + std::string(" report_thread_leaks=0")).c_str(), 1);
         GTEST_FLAG_SET(death_test_style, "threadsafe");
         environment.set("REKINDLE_GUARD_PAGES", "0");
     }
