@@ -42,7 +42,7 @@ class OneHost final : public Transport {
         std::vector<at::Tensor> tensors;
         /// The round that computes the tensors; empty if they exist already.
         std::optional<std::int64_t> after;
-        std::vector<runtime::Event> ready = {}; ///< are waited for before the tensors are read
+        std::vector<runtime::Event> ready = {}; ///< the events to wait for before reading the tensors
     };
     using Posts = std::vector<std::optional<Post>>; ///< an empty post: this rank fills no slot in that round
     /// Called with the number of the round. Empty if this rank reads nothing.

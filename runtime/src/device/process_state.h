@@ -31,8 +31,9 @@ inline void require_usable() {
         throw_if_unusable();
 }
 
-/// Declares that the calling thread handles the Error of throw_if_unusable(), which then never blocks it. For
-/// threads that the exiting thread waits for.
+/// Declares that the calling thread handles the Error of throw_if_unusable(), which then throws at once
+/// instead of blocking it. Threads that the exiting thread waits for must call this, or the two wait for each
+/// other.
 void this_thread_handles_exit() noexcept;
 
 /// For on_exit: ends the process immediately with its status, without running the remaining handlers.

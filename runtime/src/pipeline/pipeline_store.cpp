@@ -92,7 +92,8 @@ const Pipeline& PipelineStore::request(const kernels::Kernel& kernel,
 void PipelineStore::complete(const Pipeline& pipeline) {
     if (pipeline.ready())
         return;
-    device_.throw_if_lost(); // not inside, because it may block this thread while the process exits
+    // Before the lock: this can block while the process exits, and exit waits for threads that take the lock.
+    device_.throw_if_lost();
     pipeline.compiled([&] {
         struct Ended {
             CompileProgress& progress;

@@ -47,11 +47,12 @@ class EventSource {
     virtual void wait_and_collect(std::uint64_t value) = 0;
 };
 
-/// A point that the device must reach before certain memory is used. Immutable.
+/// A point on a timeline that work must wait for before it uses certain memory. Immutable.
 struct Dependency {
-    /// ranges: without poison bits.
+    /// ranges: that memory, without poison bits.
     Dependency(std::shared_ptr<EventSource> of, std::uint64_t at, std::span<const Access> ranges);
     bool reached() const { return source->completed() >= value; }
+    /// Whether the memory overlaps the ranges.
     bool concerns(std::span<const Access> ranges) const;
 
     const std::shared_ptr<EventSource> source;
@@ -64,16 +65,16 @@ struct Dependency {
 using Dependencies = std::vector<std::shared_ptr<const Dependency>>;
 
 struct Event::State {
-    /// An event that matters to every use of memory.
+    /// A point that all later uses of any memory depend on.
     State(std::shared_ptr<EventSource> of, std::uint64_t at) : source(std::move(of)), value(at) {}
-    /// An event that the device reaches after all these points, the last of which is its own. It matters only
-    /// to uses of the memory that they concern.
+    /// A point that the device reaches only after all these points; it is the last of them. Later uses of
+    /// memory depend only on the points that concern it.
     explicit State(Dependencies of)
         : source(of.back()->source), value(of.back()->value), dependencies(std::move(of)) {}
 
     const std::shared_ptr<EventSource> source;
     const std::uint64_t value;       ///< on the timeline of the source
-    const Dependencies dependencies; ///< empty: only the event's own point, for all memory
+    const Dependencies dependencies; ///< empty: only (source, value), for all memory
     bool timing = false;
     /// The event's timestamp, in ticks of the queue; valid only if `resolved`.
     std::uint64_t ticks = 0;

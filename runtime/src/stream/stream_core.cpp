@@ -365,9 +365,10 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
 void StreamCore::wait_for(const Event::State& event) {
     device_->throw_if_lost();
     const auto lock = acquire();
-    // Operations queued before need not wait, so they are submitted first. So is an otherwise empty submit if
-    // what the event needs has not been submitted: another event may already refer to that submit, and if it
-    // also waited for a promise, the promise could depend on that event.
+    // Operations queued before need not wait, so they are submitted first. An otherwise empty submit is, too,
+    // if the driver does not have all the work before the event yet: other events may already refer to that
+    // submit. If it also waited for a promise, and the promise depended on one of those events, neither would
+    // end.
     if (open_ && (open_->operations() + group_.size() > 0 || !event.source->submitted_to(event.value)))
         submit();
     open().wait_for(event.source, event.value);

@@ -216,8 +216,8 @@ class StreamCore final : public StreamTimeline,
     std::mutex lane_mutex_;            ///< one upload at a time determines what the lane waits for
     std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
     /// The points of other streams that this stream waits for and that the device may not have reached yet.
-    /// Another stream that may overtake this stream's work (record_uses(), the upload lane) must wait for
-    /// those that concern the memory it uses, too. Empty unless notes_ranges_.
+    /// Streams that may overtake this stream's work (those that call record_uses(), and the upload lane) must
+    /// wait for them, too, unless they use other memory. Empty unless notes_ranges_.
     Dependencies inherited_;
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1

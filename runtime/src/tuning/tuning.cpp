@@ -28,8 +28,8 @@ std::optional<bool> checked(const Candidate& candidate) {
     }
 }
 
-/// Measures the candidates in `right` (see fastest()). Returns the least time of each, and infinity for the
-/// others.
+/// Measures the candidates with the indices in `right`, those with right results, as fastest() describes.
+/// Returns the least time of each, and infinity for the others.
 std::vector<double> least_times(std::span<const Candidate> candidates, std::span<const std::size_t> right,
                                 const std::function<double(const Candidate&)>& seconds,
                                 const std::function<void(const Candidate&)>& warm_up) {

@@ -85,13 +85,13 @@ class Promise {
     static void this_thread_keeps_promises() noexcept;
 };
 
-/// Promises whose events the device reaches in the order in which the promises were made, so a stream that
-/// waits for one of them also waits for the earlier ones. Made by Device::make_promise_sequence. Thread-safe.
+/// Makes promises for work that the device runs in the order of the calls, so a stream that waits for one of
+/// them also waits for the earlier ones. Made by Device::make_promise_sequence. Thread-safe.
 class PromiseSequence {
   public:
     virtual ~PromiseSequence() = default;
-    /// The next promise. ranges: the memory that the promised work uses. A stream that waits for the promise
-    /// passes it on to other streams (Stream::record_uses) only if they use a part of that memory.
+    /// Returns the next promise. ranges: the memory that the promised work uses. If a stream waits for the
+    /// promise, its record_uses() returns the promise's event only for memory that overlaps these ranges.
     virtual std::unique_ptr<Promise> next(std::span<const Access> ranges) = 0;
 };
 
@@ -176,12 +176,12 @@ class Stream {
     /// A point after all work queued so far. With timing, Event::seconds_since() can use it.
     virtual Event record(bool timing = false) = 0;
     /// Returns the events that another stream must wait for before it reads or writes the ranges. One event
-    /// marks the last operation queued so far that declares an access to the ranges; the others are those
-    /// that this stream itself is waiting for, except promises that were made for other memory
-    /// (PromiseSequence). The device may reach them long before an event of record(),
-    /// and operations that are queued later do not delay them. Events that the device has already reached are
-    /// not returned. The first call on a stream may return later events than necessary, because the stream
-    /// records the accesses of its operations only from then on.
+    /// marks the last operation queued so far that declares an access to the ranges; the others are the
+    /// events that this stream itself waits for, except those of promises that were made for other memory
+    /// (PromiseSequence). The device may reach these events long before an event of record(), and operations
+    /// that are queued later do not delay them. Events that the device has already reached are not returned.
+    /// The first call on a stream may return later events than necessary, because the stream starts to record
+    /// which memory its operations use at that call.
     virtual std::vector<Event> record_uses(std::span<const Access> ranges) = 0;
     /// Later work of this stream starts after the event. The calling thread waits only for events of other
     /// devices; it does not wait until a promise of this device is kept.
