@@ -73,13 +73,11 @@ bool has_pieces(const Call& call) {
            call.outputs[0].is_contiguous() && call.outputs[0].numel() > 0;
 }
 
-/// Returns the events to wait for before the call's tensors are read or written.
-Ready ready_of(const Call& call) {
+/// Returns the events to wait for before the call reads or writes the memory that it uses.
+Ready ready_of(const Call& call, std::span<const runtime::Access> used) {
     runtime::Stream& stream = current_stream(call.device);
-    if (call.collective == Collective::barrier)
-        return {{stream.record()}};
     if (!has_pieces(call))
-        return {stream.record_uses(ranges_of(call))};
+        return {stream.record_uses(used)};
     const Pieces pieces = pieces_of(call.outputs[0].view(-1));
     Ready ready;
     for (std::int64_t number = 0; number < pieces.count(); ++number) {
@@ -156,8 +154,10 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     call.outputs = aliases(call.outputs);
     call.inputs = aliases(call.inputs);
     const c10::Device device(c10::kPrivateUse1, call.device);
-    Ready ready = ready_of(call);
-    auto promised = c10::make_intrusive<PromisedWork>(promise_for(call), std::move(tensors), device, -1);
+    const std::vector<runtime::Access> used = ranges_of(call);
+    Ready ready = ready_of(call, used);
+    auto promised =
+        c10::make_intrusive<PromisedWork>(next_promise(call.device, used), std::move(tensors), device, -1);
     Job job{std::move(call), std::move(promised), std::move(ready)};
     c10::intrusive_ptr<c10d::Work> work = job.work;
     const WithoutPythonLock unlocked;
@@ -171,12 +171,13 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     return work;
 }
 
-std::unique_ptr<runtime::Promise> Group::promise_for(const Call& call) {
+std::unique_ptr<runtime::Promise> Group::next_promise(DeviceIndex device,
+                                                      std::span<const runtime::Access> used) {
     const std::scoped_lock lock(mutex_);
-    std::unique_ptr<runtime::PromiseSequence>& sequence = promises_[call.device];
+    std::unique_ptr<runtime::PromiseSequence>& sequence = promises_[device];
     if (!sequence)
-        sequence = rvk::device(call.device).make_promise_sequence();
-    return sequence->next(ranges_of(call));
+        sequence = rvk::device(device).make_promise_sequence();
+    return sequence->next(used);
 }
 
 /// The caller holds the mutex.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <torch/custom_class.h>
@@ -52,7 +53,8 @@ class Group : public torch::CustomClassHolder {
         Ready ready;
     };
 
-    std::unique_ptr<runtime::Promise> promise_for(const Call& call);
+    /// Returns a promise for the next job on a device. used: the memory that the job uses.
+    std::unique_ptr<runtime::Promise> next_promise(DeviceIndex device, std::span<const runtime::Access> used);
     void start_thread();
     void run_jobs();
     const Job* next_job();
@@ -79,7 +81,7 @@ class Group : public torch::CustomClassHolder {
     mutable std::mutex mutex_;
     std::condition_variable added_, finished_;
     std::deque<Job> jobs_; ///< the first one may be running
-    /// Each job is queued on the staging's stream of its device, so the device runs the jobs in their order.
+    /// By device. A device runs its jobs in order, because all of them are queued on its staging's stream.
     std::map<DeviceIndex, std::unique_ptr<runtime::PromiseSequence>> promises_;
     bool started_ = false, closed_ = false, ended_ = false;
     std::optional<std::string> failure_;

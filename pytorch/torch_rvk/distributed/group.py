@@ -92,21 +92,21 @@ class Group:
         self._outbox, self._inbox = Outbox(self._directory.segments_listener), Inbox()
         self._senders = None  # the addresses of the ranks' segments; empty if they are on several hosts
         self._lock = threading.Lock()
-        self._beside = None
+        self._concurrent = None
 
     def _new_gloo(self):
-        """Returns when all ranks have called this."""
+        """Blocks until all ranks have called this."""
         return dist.ProcessGroupGloo(self._store, self.rank, self.size, timeout=self._options.timeout)
 
-    def beside(self):
-        """Returns a group of the same ranks whose collectives need not wait for those of this group. Each has a thread, sockets
-        and shared memory of its own. All ranks must use the same group for the same collective."""
+    def concurrent(self):
+        """Returns a second group of the same ranks, whose collectives run at the same time as this group's: it has its own
+        thread, sockets and shared memory. All ranks must start the same collectives on it, in the same order."""
         if self.size == 1:
             return self
         with self._lock:
-            if self._beside is None:
-                self._beside = Group(self._options, dist.PrefixStore("beside", self._store), only_collectives=True)
-            return self._beside
+            if self._concurrent is None:
+                self._concurrent = Group(self._options, dist.PrefixStore("concurrent", self._store), only_collectives=True)
+            return self._concurrent
 
     def name_of(self, rank):
         """Returns the global rank of a rank of this group, for messages."""
@@ -318,8 +318,8 @@ class Group:
 
     def close(self):
         """Ends the threads after the queued collectives have run. Sends and receives that are not complete fail."""
-        if self._beside is not None:
-            self._beside.close()
+        if self._concurrent is not None:
+            self._concurrent.close()
         self._collectives.close(self.timeout)
         if self._thread is not None:
             self._thread.end(1)

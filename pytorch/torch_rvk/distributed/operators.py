@@ -69,14 +69,14 @@ def broadcast_(tensors, process_group, root_rank, root_tensor, async_op=True, ti
 
 def broadcasting_at_once(original):
     """Wraps torch.distributed._broadcast_coalesced, with which DistributedDataParallel broadcasts parameters and buffers. The
-    original copies them to and from flat tensors on the current stream, which delays the training. Here a thread packs them on
-    its own stream, beside the group's other collectives: at the start of a forward pass, the group is still busy with the
-    gradients of the step before."""
+    original copies them to and from flat tensors on the current stream, which delays the training. Here, another thread packs
+    them on a stream of its own. It does so in the concurrent group, because at the start of a forward pass, the process group
+    may still be reducing the gradients of the step before."""
 
     def call(process_group, tensors, buffer_size, src=0):
         if not all(tensor.device.type == NAME for tensor in tensors):
             return original(process_group, tensors, buffer_size, src)
-        group = GROUPS.of(process_group).beside()
+        group = GROUPS.of(process_group).concurrent()
         with torch.no_grad():
             for same in _by_device(tensors):
                 dist.Work.unbox(_broadcast(same, group, src)).wait()

@@ -158,8 +158,8 @@ def overtaking(report):
         report(f"overtaking, all_gather {number}", received.unique().tolist() == [float(r + number) for r in range(size)])
 
 
-def broadcasting_beside(report):
-    """What DistributedDataParallel broadcasts arrives even while an earlier all_reduce is waiting for the other ranks."""
+def broadcast_during_all_reduce(report):
+    """The tensors that DistributedDataParallel broadcasts arrive even while an earlier all_reduce waits for the other ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
     for root in range(size):
         sent = torch.full((1000,), float(rank), device=_device())
@@ -168,10 +168,10 @@ def broadcasting_beside(report):
             dist.all_reduce(reduced, async_op=True).wait()  # does not block the host, but all later work of this stream
         dist._broadcast_coalesced(dist.group.WORLD, [sent], 250 << 20, root)
         if rank != 0:
-            report(f"broadcasting from {root} before an all_reduce", sent.unique().tolist() == [root])
+            report(f"broadcast from {root} before this rank's all_reduce", sent.unique().tolist() == [root])
             dist.all_reduce(reduced)
-        report(f"broadcasting from {root} beside an all_reduce", sent.unique().tolist() == [root])
-        report(f"all_reduce beside a broadcast from {root}", reduced.unique().tolist() == [size])
+        report(f"broadcast from {root} during an all_reduce", sent.unique().tolist() == [root])
+        report(f"all_reduce during a broadcast from {root}", reduced.unique().tolist() == [size])
 
 
 def all_gather(report):
@@ -513,8 +513,9 @@ def sum_of_one():
 
 
 CASES = (
-    all_reduce, reduce, broadcast, broadcast_together, overtaking, broadcasting_beside, all_gather, gather_and_scatter, reduce_scatter, all_to_all,
-    coalesced, send_and_receive, send_and_receive_large, objects_and_groups, asynchronous, queued, functional,
+    all_reduce, reduce, broadcast, broadcast_together, overtaking, broadcast_during_all_reduce, all_gather,
+    gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive, send_and_receive_large,
+    objects_and_groups, asynchronous, queued, functional,
 )  # fmt: skip
 
 
