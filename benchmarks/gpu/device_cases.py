@@ -145,6 +145,14 @@ def optimizer(kind: type[torch.optim.Optimizer], **options: object) -> Callable[
     return make
 
 
+def clipping(device: str) -> Timed:
+    """25 M gradients in 160 tensors, and a limit that none of them exceeds."""
+    parameters = [nn.Parameter(draw(device, 400, 390)) for _ in range(160)]
+    for parameter in parameters:
+        parameter.grad = draw(device, 400, 390)
+    return lambda: torch.nn.utils.clip_grad_norm_(parameters, 1e6)
+
+
 def training_step(network: nn.Module, x: torch.Tensor, y: torch.Tensor, kind: type[torch.optim.Optimizer], autocast: torch.dtype | None,
                   loss_of: Callable = functional.cross_entropy, **options: object) -> Timed:
     one = kind(network.parameters(), **options)
@@ -379,6 +387,7 @@ def step_cases() -> list[Case]:
     cases += [Case(f"AdamW, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.AdamW, **how)) for how in fused]
     cases += [Case(f"SGD momentum, 25 M in 160 tensors, {next(iter(how))}", optimizer(torch.optim.SGD, momentum=0.9, **how))
               for how in fused]
+    cases += [Case("gradient clipping, 25 M in 160 tensors", clipping)]
     cases += [Case("LSTM 2x256 b64x128 step", recurrent_network),
               Case("MLP 16-32-16-1 step, AdamW", lambda device: small_network(device, 16, 32, 16, 1, batch=32)),
               Case("8 linears forward and backward", eight_linears),

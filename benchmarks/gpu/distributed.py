@@ -1,4 +1,5 @@
-"""Measures training with DistributedDataParallel on one and on several devices, and the rates of all_reduce, send and pinned copies.
+"""Measures training with DistributedDataParallel on one and on several devices, the rates of all_reduce, send and pinned copies,
+and how long an all_reduce of one number takes.
 
     python benchmarks/gpu/distributed.py [--processes N] [--devices rvk,cuda] [--rounds N] [--only ROW…] [--small]
 
@@ -19,7 +20,7 @@ import tempfile
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-ROWS = ("resnet18", "gpt2", "all_reduce", "send")
+ROWS = ("resnet18", "gpt2", "all_reduce", "one_number", "send")
 MIB = 1 << 20
 ALONE = "each device alone"
 STEPS = 10  # of a round
@@ -208,6 +209,23 @@ def all_reduce(device, options):
     return {"all_reduce": size / MIB / statistics.median(seconds), **rates_of_copies(device, options)}
 
 
+def seconds_of_one_number(device):
+    """Returns the median time of an all_reduce of a float32 whose result the host reads."""
+    import torch
+    import torch.distributed as dist
+
+    tensor = torch.ones(1, device=device)
+
+    def reduce():
+        dist.all_reduce(tensor, dist.ReduceOp.AVG)
+        if tensor.item() != 1:
+            sys.exit("all_reduce has a wrong result")
+
+    for _ in range(10):
+        reduce()
+    return statistics.median(timed(reduce) for _ in range(100))
+
+
 def rate_of_send(device, options):
     """Returns the rate in MiB/s at which rank 1 receives a tensor from rank 0, until rank 0 knows that it has arrived."""
     import torch
@@ -253,6 +271,8 @@ def worker(kind, rank, size, folder, options):
             figures[name] = seconds_of_training(make, device, options)
     if "all_reduce" in options.only:
         figures.update(all_reduce(device, options))
+    if "one_number" in options.only:
+        figures["one number"] = seconds_of_one_number(device)
     if "send" in options.only:
         figures.update(rate_of_send(device, options))
     if rank == 0:
@@ -294,6 +314,8 @@ def print_table(kind, size, figures):
         for name in ("to the host", "to the device", "both", "all_reduce"):
             print(f"| {name} | {figures[name] * MIB / 1e9:.2f} |")
         print(f"\nall_reduce has {figures['all_reduce'] / figures['both']:.2f} of the rate of both copies at once.")
+    if "one number" in figures:
+        print(f"\nall_reduce of one number that the host reads: {1e3 * figures['one number']:.3f} ms")
     if "send" in figures:
         print(f"\nsend and receive, one tensor from rank 0 to rank 1: {figures['send'] * MIB / 1e9:.2f} GB/s")
 

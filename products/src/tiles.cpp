@@ -84,7 +84,7 @@ std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type
                                  .depth = one.depth,
                                  .on_units = true,
                                  .gathers = gathers,
-                                 .shared_eights = kernels::eights_of_tile(one.rows, one.columns, one.depth),
+                                 .shared_eights = kernels::eights_of_tile(one),
                                  .subgroup_size = subgroups.size,
                                  .idle_subgroups = subgroups.idle});
         // bfloat16_units refers to the first shape that the device has.

@@ -134,8 +134,7 @@ std::vector<UnitAttention> unit_attention_variants(const DeviceParameters& devic
         return found;
     for_each_set(
         device, variants_in_quads(type), [&](const auto& forward, const auto& keys, const auto& queries) {
-            const std::uint32_t scores = forward.step / Unit(forward.unit).size;
-            found.push_back({forward.width, pass_in_quads(forward, forward.row_blocks, scores, device),
+            found.push_back({forward.width, pass_in_quads(forward, forward.row_blocks, 1, device),
                              pass_in_quads(keys, 1, 2, device), pass_in_quads(queries, 1, 2, device)});
         });
     for (const bool in_columns : {true, false}) {

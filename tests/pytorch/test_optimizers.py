@@ -4,7 +4,9 @@ import itertools
 import unittest
 
 import torch
-from support import DEVICE, fallback_counts
+from support import DEVICE, fallback_counts, kernels_of, pytorch_before
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def trained(make, device, steps=4, scaled=False):
@@ -71,6 +73,50 @@ class Lists(unittest.TestCase):
         self.check(lambda device, a, b: torch._foreach_lerp_(a, b, 0.25), torch.float32, 2, 1e-6)
         self.check(lambda device, a, b, c: torch._foreach_addcmul_(a, b, c, 0.5), torch.float32, 3, 1e-6)
         self.check(lambda device, a: torch._foreach_mul_(a, 3), torch.bfloat16, 1, 0)
+
+    def test_a_number_on_the_device(self):
+        for dtype, tolerance in ((torch.float32, 1e-6), (torch.float16, 1e-3), (torch.bfloat16, 8e-3)):
+            for function in (torch._foreach_mul_, torch._foreach_div_):
+                self.check(lambda device, a: function(a, torch.tensor(0.7, dtype=dtype, device=device)), dtype, 1, tolerance)
+        numbers = [torch.tensor(3.0, device=DEVICE), torch.tensor(2.0, device=DEVICE)]
+        torch._foreach_mul_(numbers, numbers[0])  # the first product changes the factor of the second
+        self.assertEqual([number.item() for number in numbers], [9.0, 18.0])
+        halves = torch._foreach_mul([torch.ones(3, device=DEVICE)], torch.tensor(0.5, dtype=torch.float64, device=DEVICE))
+        self.assertTrue(torch.equal(halves[0].cpu(), torch.full((3,), 0.5)))
+
+    def test_norms(self):
+        """All tensors in one launch, also if their addresses are not aligned, or in two launches if they fill two tables."""
+        lists = {**self.LISTS, "two tables": [2] * 3000}
+        for (name, sizes), dtype, offset in itertools.product(lists.items(), FLOATS, (0, 1)):
+            here, there = self.numbers(sizes, dtype, 1, offset)
+            for order in (1, 2, float("inf")):
+                found = torch.stack(torch._foreach_norm(there, order)).double().cpu()
+                expected = torch.stack([torch.linalg.vector_norm(x.double(), order) for x in here])
+                small = expected <= torch.finfo(dtype).max
+                tolerance = 1e-6 if dtype is torch.float32 else torch.finfo(dtype).eps
+                torch.testing.assert_close(found[small], expected[small], rtol=tolerance, atol=0,
+                                           msg=lambda text: f"{name}, {dtype}, order {order}, offset {offset}: {text}")
+
+    def test_norms_of_special_numbers(self):
+        nan, inf = float("nan"), float("inf")
+        lists = [[torch.tensor([1.0, nan, 3.0]), torch.tensor([2.0, -inf])], [torch.zeros(0), torch.ones(4)],
+                 [torch.ones(3, dtype=torch.float64), torch.ones(2)], [torch.full((5,), -2.0), torch.zeros(2000)]]
+        for tensors, order, dtype in itertools.product(lists, (0, 1, 2, 3, inf), (None, torch.float64)):
+            if order == inf and tensors[0].numel() == 0:
+                continue
+            expected = torch._foreach_norm(tensors, order, dtype=dtype)
+            found = torch._foreach_norm([tensor.to(DEVICE) for tensor in tensors], order, dtype=dtype)
+            for x, y in zip(expected, found):
+                torch.testing.assert_close(y.cpu(), x, equal_nan=True)
+
+    @unittest.skipIf(pytorch_before(2, 13), "PyTorch before 2.13 cannot register a device's profiler")
+    def test_clipping_uses_the_kernels_for_lists(self):
+        parameters = [torch.ones(5, device=DEVICE, requires_grad=True) for _ in range(100)]
+        for parameter in parameters:
+            parameter.grad = torch.full_like(parameter, 2.0)
+        kernels = kernels_of(lambda: torch.nn.utils.clip_grad_norm_(parameters, 1.0))
+        self.assertLessEqual({"norm_list_shares", "norm_list", "elementwise_list"}, kernels)
+        torch.testing.assert_close(parameters[-1].grad.cpu(), torch.full((5,), 2 / (2000 ** 0.5 + 1e-6)))
 
     def test_optimizer(self):
         def adamw(device, values, gradients, means, squares):

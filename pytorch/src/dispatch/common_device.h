@@ -40,7 +40,12 @@ class CommonDevice {
     void see(at::TensorList tensors) { see_all(tensors); }
     void see(const at::ITensorListRef& tensors) { see_all(tensors); }
     void see(const std::vector<at::Tensor>& tensors) { see_all(tensors); }
-    void see(const c10::List<std::optional<at::Tensor>>& tensors) { see_all(tensors); }
+    void see(const c10::List<std::optional<at::Tensor>>& tensors) {
+        for (const std::optional<at::Tensor> tensor : tensors)
+            if (tensor && tensor->defined())
+                see(tensor->device());
+        ++position_;
+    }
     template <class T>
     void see(const T&) {
         ++position_;
@@ -63,11 +68,9 @@ class CommonDevice {
     }
     template <class Tensors>
     void see_all(const Tensors& tensors) {
-        for (const auto& item : tensors) {
-            const std::optional<at::Tensor> tensor = item;
-            if (tensor && tensor->defined())
-                see(tensor->device());
-        }
+        for (const at::Tensor& tensor : tensors)
+            if (tensor.defined())
+                see(tensor.device());
         ++position_;
     }
 

@@ -24,8 +24,12 @@ class Wait {
     explicit Wait(runtime::Event event, std::function<void()> then = {})
         : event_(std::move(event)), then_(std::move(then)) {}
 
-    /// Whether the device has finished.
-    bool device_is_done() const { return event_.done(); }
+    /// Whether the device has finished. Submits the work first: callers ask again and again, and nothing else
+    /// would submit it.
+    bool device_is_done() const {
+        event_.submit();
+        return event_.done();
+    }
     /// Call it once.
     void operator()() const {
         event_.wait();

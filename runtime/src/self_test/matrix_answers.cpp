@@ -90,8 +90,7 @@ KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor,
                                        .stores_quads = 1,
                                        .subgroup_size = subgroups.size,
                                        .idle_subgroups = subgroups.idle,
-                                       .shared_eights =
-                                           kernels::eights_of_tile(tile.rows, tile.columns, tile.depth)}
+                                       .shared_eights = kernels::eights_of_tile(tile)}
             .list();
     const std::size_t a_bytes = a.size() * sizeof(std::uint16_t);
     return {.name = std::string("tiles on matrix units, ") +

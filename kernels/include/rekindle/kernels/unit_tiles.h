@@ -28,9 +28,14 @@ constexpr UnitSubgroups unit_subgroups(std::uint32_t minimum, std::uint32_t maxi
 constexpr std::uint32_t eights_of_slice(std::uint32_t outer, std::uint32_t depth) {
     return std::max(outer * (depth / 8 + 1), depth * (outer / 8 + 1));
 }
-/// The value of the constant shared_eights: slices of both factors.
-constexpr std::uint32_t eights_of_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth) {
-    return eights_of_slice(rows, depth) + eights_of_slice(columns, depth);
+/// The value of the constant shared_eights for a tile of kernels.json: slices of both factors, and later, in
+/// the same memory, a row of units' sums of each subgroup's block with one group of padding per row.
+template <class Variant>
+constexpr std::uint32_t eights_of_tile(const Variant& tile) {
+    constexpr std::uint32_t most_rows_of_unit = 16;
+    const std::uint32_t subgroups = tile.threads / largest_unit_subgroup;
+    const std::uint32_t sums = tile.rows / tile.row_blocks * tile.columns / 4 + subgroups * most_rows_of_unit;
+    return std::max(eights_of_slice(tile.rows, tile.depth) + eights_of_slice(tile.columns, tile.depth), sums);
 }
 
 } // namespace rekindle::kernels

@@ -17,6 +17,7 @@
 #include <ATen/ops/_foreach_sqrt_native.h>
 #include <ATen/ops/_foreach_sub_native.h>
 #include <ATen/ops/empty_like.h>
+#include <algorithm>
 #include <bit>
 #include <torch/library.h>
 
@@ -38,6 +39,8 @@ struct ListCall {
     Scalars scalars = {};
     std::size_t slot = 0;
     std::uint32_t scalar_inputs = 0;
+    /// If defined, the scalar for all tensors: a number on the device with their dtype.
+    at::Tensor scalar_in_memory = {};
 };
 
 void launch_table(TensorTable<9>& table, const ListCall& call, const at::Tensor& like,
@@ -54,14 +57,19 @@ void launch_table(TensorTable<9>& table, const ListCall& call, const at::Tensor&
             .inputs = static_cast<std::uint32_t>(inputs),
             .common_dtype = dtype_code(like.scalar_type()),
             .scalar_inputs = call.scalar_inputs,
+            .scalars_in_memory = call.scalar_in_memory.defined() ? 1u << call.slot : 0u,
             .quads = quads});
 }
 
 void run(TensorList outputs, const ListCall& call) {
     TensorTable<9> table;
     std::vector<Access> accesses;
+    accesses.reserve(std::min(outputs.size(), table.most_tensors) * (call.inputs.size() + 1) + 1);
+    const std::uint64_t scalar_at = call.scalar_in_memory.defined() ? raw_address(call.scalar_in_memory) : 0;
     bool quads = true;
     const auto flush = [&] {
+        if (scalar_at != 0)
+            accesses.push_back(reads(call.scalar_in_memory));
         if (table.tensors() != 0)
             launch_table(table, call, outputs[0], accesses, quads);
         table.clear();
@@ -73,18 +81,24 @@ void run(TensorList outputs, const ListCall& call) {
             continue;
         const auto entry = table.add(static_cast<std::uint64_t>(outputs[i].numel()));
         const std::uint64_t quad_bytes = 4 * outputs[i].element_size();
-        const auto use = [&](std::size_t word, const at::Tensor& tensor, bool written) {
-            entry[word] = raw_address(tensor);
+        const auto use = [&](std::size_t word, const Access& access) {
+            entry[word] = runtime::raw_address(access.begin);
             quads = quads && entry[word] % quad_bytes == 0;
-            accesses.push_back(written ? writes(tensor) : reads(tensor));
+            accesses.push_back(access);
         };
-        use(2, outputs[i], true);
-        for (std::size_t k = 0; k < call.inputs.size(); ++k)
-            use(3 + k, call.inputs[k][i], false);
+        use(2, writes(outputs[i]));
+        for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+            if (call.inputs[k].data() == outputs.data()) // in place
+                entry[3 + k] = entry[2];
+            else
+                use(3 + k, reads(call.inputs[k][i]));
+        }
         if (!call.scalars.empty()) {
             const Scalar& scalar = call.scalars[call.scalars.size() == 1 ? 0 : i];
             entry[6 + call.slot] = std::bit_cast<std::uint32_t>(static_cast<float>(scalar.toDouble()));
         }
+        if (scalar_at != 0)
+            entry[6 + call.slot] = scalar_at;
         if (table.full())
             flush();
     }
@@ -129,6 +143,24 @@ template <Operation operation, std::size_t slot, std::uint32_t scalar_inputs, au
 void scalars_(TensorList self, Scalars scalars) {
     if (scalars.size() != self.size() || !in_place({operation, {self}, scalars, slot, scalar_inputs}, {self}))
         slow(self, scalars);
+}
+/// Whether a launch can read the scalar from memory: it must not change while the launch runs.
+bool stays_in_memory(const at::Tensor& scalar, TensorList changed) {
+    return scalar.dim() == 0 && !changed.empty() && scalar.device() == changed[0].device() &&
+           scalar.scalar_type() == changed[0].scalar_type() &&
+           std::ranges::none_of(changed,
+                                [&](const at::Tensor& tensor) { return tensor.is_alias_of(scalar); });
+}
+template <Operation operation, auto slow>
+void tensor_(TensorList self, const at::Tensor& scalar) {
+    if (!stays_in_memory(scalar, self) || !in_place({operation, {self}, {}, 1, 2, scalar}, {self}))
+        slow(self, scalar);
+}
+template <Operation operation, auto slow>
+Tensors tensor(TensorList self, const at::Tensor& scalar) {
+    auto result = stays_in_memory(scalar, self) ? functional({operation, {self}, {}, 1, 2, scalar}, {self})
+                                                : std::nullopt;
+    return result ? *std::move(result) : slow(self, scalar);
 }
 template <Operation operation, auto slow>
 void list_(TensorList self, TensorList other) {
@@ -187,6 +219,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
                       &scalar<multiply, 1, 2, &foreach_tensor_mul_scalar_kernel_slow>);
     register_operator(m, "_foreach_mul_.ScalarList",
                       &scalars_<multiply, 1, 2, &foreach_tensor_mul_scalarlist_kernel_slow_>);
+    register_operator(m, "_foreach_mul_.Tensor", &tensor_<multiply, &foreach_tensor_mul_tensor_kernel_slow_>);
+    register_operator(m, "_foreach_mul.Tensor", &tensor<multiply, &foreach_tensor_mul_tensor_kernel_slow>);
     register_operator(m, "_foreach_mul_.List", &list_<multiply, &foreach_tensor_mul_list_kernel_slow_>);
     register_operator(m, "_foreach_mul.List", &list<multiply, &foreach_tensor_mul_list_kernel_slow>);
     register_operator(m, "_foreach_div_.Scalar",
@@ -195,6 +229,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
                       &scalar<divide, 1, 2, &foreach_tensor_div_scalar_kernel_slow>);
     register_operator(m, "_foreach_div_.ScalarList",
                       &scalars_<divide, 1, 2, &foreach_tensor_div_scalarlist_kernel_slow_>);
+    register_operator(m, "_foreach_div_.Tensor", &tensor_<divide, &foreach_tensor_div_tensor_kernel_slow_>);
+    register_operator(m, "_foreach_div.Tensor", &tensor<divide, &foreach_tensor_div_tensor_kernel_slow>);
     register_operator(m, "_foreach_div_.List", &list_<divide, &foreach_tensor_div_list_kernel_slow_>);
     register_operator(m, "_foreach_div.List", &list<divide, &foreach_tensor_div_list_kernel_slow>);
     register_operator(m, "_foreach_add_.Scalar",

@@ -45,15 +45,19 @@ class TensorTable {
             elements *= 2;
         return elements;
     }
-    /// Uploads the table, and sets `groups` to the workgroups of the launch.
-    UploadedBlock upload(DeviceIndex index, Groups& groups) {
+    /// Numbers the workgroups, and returns how many have a share of a tensor.
+    std::int64_t number_groups() {
         const std::uint32_t elements = elements_per_group();
         std::uint64_t count = 0;
         for (std::size_t entry = 0; entry < words_.size(); entry += Words) {
             words_[entry + 1] = count;
             count += kernels::ceil_div(words_[entry], elements);
         }
-        groups = linear_groups(static_cast<std::int64_t>(count), 1);
+        return static_cast<std::int64_t>(count);
+    }
+    /// Uploads the table, and sets `groups` to the workgroups of the launch.
+    UploadedBlock upload(DeviceIndex index, Groups& groups) {
+        groups = linear_groups(number_groups(), 1);
         return {index, std::span<const std::uint64_t>(words_)};
     }
     void clear() {

@@ -6,6 +6,7 @@
 #include <rekindle/kernels/families/optimizer.h>
 
 #include <ATen/core/Tensor.h>
+#include <algorithm>
 #include <cmath>
 #include <torch/library.h>
 
@@ -56,6 +57,7 @@ void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
                   std::span<const TensorList> lists, TensorList steps) {
     TensorTable<8> table;
     std::vector<Access> accesses;
+    accesses.reserve(std::min(lists[1].size(), table.most_tensors) * (lists.size() + 1) + step.read.size());
     bool quads = true;
     const auto device = lists[1][0].device();
     const std::uint64_t quad_bytes = 4 * lists[1][0].element_size();
@@ -82,14 +84,12 @@ void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
         const auto entry = table.add(static_cast<std::uint64_t>(lists[1][i].numel()));
         for (std::size_t k = 0; k < lists.size(); ++k)
             if (!lists[k].empty()) {
-                entry[2 + k] = raw_address(lists[k][i]);
+                const Access& access = accesses.emplace_back(writes(lists[k][i]));
+                entry[2 + k] = runtime::raw_address(access.begin);
                 quads = quads && entry[2 + k] % quad_bytes == 0;
-                accesses.push_back(writes(lists[k][i]));
             }
-        if (!steps.empty()) {
-            entry[7] = raw_address(steps[i]);
-            accesses.push_back(reads(steps[i]));
-        }
+        if (!steps.empty())
+            entry[7] = runtime::raw_address(accesses.emplace_back(reads(steps[i])).begin);
         if (table.full())
             flush();
     }
