@@ -7,13 +7,25 @@
 
 namespace rekindle::runtime {
 
-void AddressRanges::insert(std::uint64_t begin, std::uint64_t bytes) {
-    if (bytes == 0)
-        return;
+namespace {
+
+/// From this number of accesses on, sorting all ranges takes less time than inserting one after the other:
+/// the tensors of an optimizer's lists are usually not adjacent in memory.
+constexpr std::size_t many = 16;
+
+std::uint64_t end_of(std::uint64_t begin, std::uint64_t bytes) {
     if (bytes > std::numeric_limits<std::uint64_t>::max() - begin)
         throw Error("an accessed range of " + counted(bytes, "byte") +
                     " wraps around the end of the address space");
-    const std::uint64_t end = begin + bytes;
+    return begin + bytes;
+}
+
+} // namespace
+
+void AddressRanges::insert(std::uint64_t begin, std::uint64_t bytes) {
+    if (bytes == 0)
+        return;
+    const std::uint64_t end = end_of(begin, bytes);
     // The ranges that touch the new one: from the first that ends at or after its start, to the last that
     // begins at or before its end.
     const auto first = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
@@ -26,6 +38,26 @@ void AddressRanges::insert(std::uint64_t begin, std::uint64_t bytes) {
     }
     *first = {std::min(begin, first->begin), std::max(end, (last - 1)->end)};
     ranges_.erase(first + 1, last);
+}
+
+void AddressRanges::insert(std::span<const Access> accesses, bool that_write) {
+    for (const Access& a : accesses)
+        end_of(a.begin.address, a.bytes);
+    const std::size_t before = ranges_.size();
+    for (const Access& a : accesses)
+        if (a.writes == that_write && a.bytes != 0)
+            ranges_.push_back({a.begin.address, end_of(a.begin.address, a.bytes)});
+    if (ranges_.size() == before)
+        return;
+    std::ranges::sort(ranges_, {}, &Range::begin);
+    auto last = ranges_.begin();
+    for (auto next = last + 1; next != ranges_.end(); ++next) {
+        if (next->begin <= last->end)
+            last->end = std::max(last->end, next->end);
+        else
+            *++last = *next;
+    }
+    ranges_.erase(last + 1, ranges_.end());
 }
 
 bool AddressRanges::overlaps(std::uint64_t begin, std::uint64_t bytes) const {
@@ -51,6 +83,11 @@ void HazardTracker::barrier() noexcept {
 }
 
 void HazardTracker::add(std::span<const Access> accesses) {
+    if (accesses.size() >= many) {
+        written_.insert(accesses, true);
+        read_.insert(accesses, false);
+        return;
+    }
     for (const Access& a : accesses)
         (a.writes ? written_ : read_).insert(a.begin.address, a.bytes);
 }

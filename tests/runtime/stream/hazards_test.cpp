@@ -6,6 +6,7 @@
 #include <bitset>
 #include <limits>
 #include <random>
+#include <vector>
 
 namespace rekindle::runtime {
 namespace {
@@ -44,13 +45,14 @@ TEST(HazardTracker, AgreesWithAModelOfSingleBytes) {
         HazardTracker tracker;
         ByteModel model;
         for (int operation = 0; operation < 60; ++operation) {
-            std::array<Access, 3> accesses;
+            std::array<Access, 40> accesses; // few are inserted one after the other, many at once
             for (Access& a : accesses) {
                 const std::uint64_t begin = random() % space;
                 const std::uint64_t longest = std::min<std::uint64_t>(space - begin, 1 + random() % 8);
                 a = {{begin}, random() % (longest + 1), random() % 3 == 0};
             }
-            const std::span<const Access> some(accesses.data(), random() % 4);
+            const std::size_t count = random() % 8 == 0 ? random() % (accesses.size() + 1) : random() % 4;
+            const std::span<const Access> some(accesses.data(), count);
             ASSERT_EQ(tracker.needs_barrier(some), model.needs_barrier(some)) << "round " << round;
             if (model.needs_barrier(some)) {
                 ++barriers;
@@ -82,6 +84,28 @@ TEST(AddressRanges, NeighborsAndOverlapsBecomeOneRange) {
     ranges.insert(15000, 6000);
     EXPECT_EQ(ranges.size(), 1u);
     EXPECT_FALSE(ranges.overlaps(21000, 100));
+}
+
+TEST(AddressRanges, ManyAtOnceAreTheSameSet) {
+    std::vector<Access> accesses;
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        accesses.push_back(i % 2 == 0 ? writing(48 * (i * 7 % 1000), 16)
+                                      : reading(48 * (i * 7 % 1000) + 8, 16));
+    AddressRanges written, read;
+    written.insert(accesses, true);
+    read.insert(accesses, false);
+    EXPECT_EQ(written.size(), 500u);
+    EXPECT_EQ(read.size(), 500u);
+    for (const Access& a : accesses) {
+        EXPECT_TRUE((a.writes ? written : read).overlaps(a.begin.address, 1));
+        EXPECT_FALSE((a.writes ? written : read).overlaps(a.begin.address + 16, 1));
+        EXPECT_FALSE((a.writes ? read : written).overlaps(a.begin.address, 16));
+    }
+    written.insert(std::array{writing(0, 48'000), reading(100'000, 1)}, true);
+    EXPECT_EQ(written.size(), 1u);
+    constexpr auto end = std::numeric_limits<std::uint64_t>::max();
+    EXPECT_THROW(written.insert(std::array{writing(70'000, 8), writing(end - 8, 9)}, true), Error);
+    EXPECT_FALSE(written.overlaps(70'000, 8));
 }
 
 TEST(AddressRanges, HandlesTheEndsOfTheAddressSpace) {
