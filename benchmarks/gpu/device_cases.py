@@ -134,22 +134,21 @@ def addition(device: str) -> Timed:
     return lambda: a + b
 
 
-def optimizer(kind: type[torch.optim.Optimizer], **options: object) -> Callable[[str], Timed]:
-    """25 M parameters in 160 tensors."""
-    def make(device: str) -> Timed:
-        parameters = [nn.Parameter(draw(device, 400, 390)) for _ in range(160)]
-        for parameter in parameters:
-            parameter.grad = draw(device, 400, 390)
-        one = kind(parameters, lr=1e-3, **options)
-        return one.step
-    return make
-
-
-def clipping(device: str) -> Timed:
-    """25 M gradients in 160 tensors, and a limit that none of them exceeds."""
+def many_parameters(device: str) -> list[nn.Parameter]:
+    """25 M parameters in 160 tensors, with gradients."""
     parameters = [nn.Parameter(draw(device, 400, 390)) for _ in range(160)]
     for parameter in parameters:
         parameter.grad = draw(device, 400, 390)
+    return parameters
+
+
+def optimizer(kind: type[torch.optim.Optimizer], **options: object) -> Callable[[str], Timed]:
+    return lambda device: kind(many_parameters(device), lr=1e-3, **options).step
+
+
+def clipping(device: str) -> Timed:
+    """The limit is so large that gradients are multiplied by 1 and stay the same in every call."""
+    parameters = many_parameters(device)
     return lambda: torch.nn.utils.clip_grad_norm_(parameters, 1e6)
 
 

@@ -304,7 +304,8 @@ def available(kinds):
 def print_table(kind, size, figures):
     backend = "NCCL" if kind == "cuda" else "rvk"
     print(f"\n{kind} ({figures['device']}), backend {backend}, {size} processes\n")
-    print("| network | training | ms for a step | speed-up |\n|---|---|---|---|")
+    if "resnet18" in figures or "gpt2" in figures:
+        print("| network | training | ms for a step | speed-up |\n|---|---|---|---|")
     for name in ("resnet18", "gpt2"):
         for way, seconds in figures.get(name, {}).items():
             ratio = "" if way == ALONE else f"{size * figures[name][ALONE] / seconds:.2f}"

@@ -85,7 +85,7 @@ class Lists(unittest.TestCase):
         self.assertTrue(torch.equal(halves[0].cpu(), torch.full((3,), 0.5)))
 
     def test_norms(self):
-        """All tensors in one launch, also if their addresses are not aligned, or in two launches if they fill two tables."""
+        """Norms of lists whose addresses are not aligned, and of a list with more tensors than one table holds."""
         lists = {**self.LISTS, "two tables": [2] * 3000}
         for (name, sizes), dtype, offset in itertools.product(lists.items(), FLOATS, (0, 1)):
             here, there = self.numbers(sizes, dtype, 1, offset)

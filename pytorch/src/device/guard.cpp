@@ -1,6 +1,7 @@
 #include "allocator.h"
 #include "devices.h"
 #include "dtypes.h"
+#include "events.h"
 #include "index_report.h"
 #include "promised.h"
 
@@ -17,13 +18,6 @@ struct RecordedEvent {
     runtime::Event event;
     bool timing = false;
 };
-
-/// Returns whether the device has reached the event. Submits the event's work first: a script may poll until
-/// the answer is true, and nothing else would submit the work.
-bool is_reached(const runtime::Event& event) {
-    event.submit();
-    return event.done();
-}
 
 c10::Device as_device(DeviceIndex index) {
     return {c10::kPrivateUse1, index};

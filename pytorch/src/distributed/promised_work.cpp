@@ -1,6 +1,7 @@
 #include "promised_work.h"
 
 #include "device/allocator.h"
+#include "device/events.h"
 #include "device/promised.h"
 
 #include <ATen/ops/empty.h>
@@ -37,7 +38,7 @@ void PromisedWork::synchronize() {
     future_->wait();
 }
 bool PromisedWork::isCompleted() {
-    return has_outcome() && event_.done();
+    return has_outcome() && is_reached(event_);
 }
 bool PromisedWork::isSuccess() const {
     return has_outcome() && !exception();

@@ -5,6 +5,7 @@
 /// copies from and to pinned buffers, and the CPU copies between those and the shared memory. Each rank
 /// measures which way is fastest.
 
+#include "device/events.h"
 #include "staging.h"
 
 #include <ATen/core/Tensor.h>
@@ -24,12 +25,8 @@ class Wait {
     explicit Wait(runtime::Event event, std::function<void()> then = {})
         : event_(std::move(event)), then_(std::move(then)) {}
 
-    /// Whether the device has finished. Submits the work first: callers ask again and again, and nothing else
-    /// would submit it.
-    bool device_is_done() const {
-        event_.submit();
-        return event_.done();
-    }
+    /// Returns whether the device has finished. Submits the work if necessary.
+    bool device_is_done() const { return is_reached(event_); }
     /// Call it once.
     void operator()() const {
         event_.wait();

@@ -9,8 +9,8 @@ namespace rekindle::runtime {
 
 namespace {
 
-/// From this number of accesses on, sorting all ranges takes less time than inserting one after the other:
-/// the tensors of an optimizer's lists are usually not adjacent in memory.
+/// For this many accesses or more, appending all ranges and sorting them once is faster than inserting each
+/// at its place. Optimizers pass hundreds of tensors, which are scattered in memory.
 constexpr std::size_t many = 16;
 
 std::uint64_t end_of(std::uint64_t begin, std::uint64_t bytes) {
@@ -40,12 +40,12 @@ void AddressRanges::insert(std::uint64_t begin, std::uint64_t bytes) {
     ranges_.erase(first + 1, last);
 }
 
-void AddressRanges::insert(std::span<const Access> accesses, bool that_write) {
+void AddressRanges::insert(std::span<const Access> accesses, bool writes) {
     for (const Access& a : accesses)
         end_of(a.begin.address, a.bytes);
     const std::size_t before = ranges_.size();
     for (const Access& a : accesses)
-        if (a.writes == that_write && a.bytes != 0)
+        if (a.writes == writes && a.bytes != 0)
             ranges_.push_back({a.begin.address, end_of(a.begin.address, a.bytes)});
     if (ranges_.size() == before)
         return;

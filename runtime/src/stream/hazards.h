@@ -10,15 +10,16 @@
 namespace rekindle::runtime {
 
 /// A set of bytes of a 64-bit address space, kept as sorted disjoint half-open ranges; neighbors are merged.
-/// A lookup is a binary search; an insertion of one range moves the ranges after it, and one of many sorts
-/// all ranges. Allocates only when it grows beyond its previous maximum size. Not thread-safe.
+/// A lookup is a binary search. Inserting one range moves the ranges after it; inserting the ranges of many
+/// accesses sorts the whole set. Allocates only when it grows beyond its previous maximum size. Not
+/// thread-safe.
 class AddressRanges {
   public:
     /// Adds [begin, begin + bytes). Throws Error when the range wraps around.
     void insert(std::uint64_t begin, std::uint64_t bytes);
-    /// Adds the ranges of the accesses that write, or of those that only read. Throws Error, without adding
-    /// any, when a range wraps around.
-    void insert(std::span<const Access> accesses, bool that_write);
+    /// Adds the ranges of all accesses that write (`writes`), or of all that only read. Throws Error when a
+    /// range wraps around; the set is then unchanged.
+    void insert(std::span<const Access> accesses, bool writes);
     /// Whether any byte of [begin, begin + bytes) is in the set; an empty range overlaps nothing.
     bool overlaps(std::uint64_t begin, std::uint64_t bytes) const;
     void clear() noexcept { ranges_.clear(); }

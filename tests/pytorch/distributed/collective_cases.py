@@ -11,7 +11,7 @@ INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 DTYPES = (*FLOATS, *INTEGERS, torch.bool, torch.complex64)
 #: One element, an odd number of them, and more than fit in one piece (2 MiB) for dtypes of at least 16 bits.
 SIZES = (1, 1021, 1_400_003)
-#: One dtype for each size of an element that is large enough for several pieces.
+#: A dtype with elements of 2, 4 and 8 bytes each. With 1-byte elements, the largest tensor fits in one piece.
 DTYPES_IN_PIECES = (torch.bfloat16, torch.float32, torch.int64)
 _TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 1e-3, torch.bfloat16: 8e-3, torch.complex64: 1e-6}
 
@@ -21,7 +21,7 @@ def _device():
 
 
 def _sizes(dtype):
-    """SIZES. CPU drivers send several pieces in few dtypes only, because they take minutes for all of them."""
+    """The sizes to test. On CPU drivers, which would need minutes, only DTYPES_IN_PIECES have tensors of several pieces."""
     few = torch.rvk.get_device_properties(_device()).is_cpu and dtype not in DTYPES_IN_PIECES
     return SIZES[:2] if few else SIZES
 

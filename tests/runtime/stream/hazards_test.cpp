@@ -45,7 +45,7 @@ TEST(HazardTracker, AgreesWithAModelOfSingleBytes) {
         HazardTracker tracker;
         ByteModel model;
         for (int operation = 0; operation < 60; ++operation) {
-            std::array<Access, 40> accesses; // few are inserted one after the other, many at once
+            std::array<Access, 40> accesses; // short lists and long ones are inserted differently
             for (Access& a : accesses) {
                 const std::uint64_t begin = random() % space;
                 const std::uint64_t longest = std::min<std::uint64_t>(space - begin, 1 + random() % 8);

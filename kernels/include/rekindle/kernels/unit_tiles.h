@@ -28,8 +28,9 @@ constexpr UnitSubgroups unit_subgroups(std::uint32_t minimum, std::uint32_t maxi
 constexpr std::uint32_t eights_of_slice(std::uint32_t outer, std::uint32_t depth) {
     return std::max(outer * (depth / 8 + 1), depth * (outer / 8 + 1));
 }
-/// The value of the constant shared_eights for a tile of kernels.json: slices of both factors, and later, in
-/// the same memory, a row of units' sums of each subgroup's block with one group of padding per row.
+/// Returns the value of the constant shared_eights for a variant of kernels.json. While the kernel
+/// multiplies, this memory holds a slice of each factor; while it stores the result, it holds sums: each
+/// subgroup copies one row of matrices of its block at a time. Rows are padded by one group.
 template <class Variant>
 constexpr std::uint32_t eights_of_tile(const Variant& tile) {
     constexpr std::uint32_t most_rows_of_unit = 16;

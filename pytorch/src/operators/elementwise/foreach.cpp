@@ -39,7 +39,8 @@ struct ListCall {
     Scalars scalars = {};
     std::size_t slot = 0;
     std::uint32_t scalar_inputs = 0;
-    /// If defined, the scalar for all tensors: a number on the device with their dtype.
+    /// If defined, replaces `scalars`: a 0-dimensional tensor on the tensors' device and with their dtype,
+    /// which the kernel reads.
     at::Tensor scalar_in_memory = {};
 };
 
@@ -144,7 +145,8 @@ void scalars_(TensorList self, Scalars scalars) {
     if (scalars.size() != self.size() || !in_place({operation, {self}, scalars, slot, scalar_inputs}, {self}))
         slow(self, scalars);
 }
-/// Whether a launch can read the scalar from memory: it must not change while the launch runs.
+/// Returns whether the kernel can read the scalar itself. It cannot if the launch also writes the scalar,
+/// because its threads would then read the old value or the new one.
 bool stays_in_memory(const at::Tensor& scalar, TensorList changed) {
     return scalar.dim() == 0 && !changed.empty() && scalar.device() == changed[0].device() &&
            scalar.scalar_type() == changed[0].scalar_type() &&

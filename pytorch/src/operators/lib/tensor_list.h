@@ -45,7 +45,8 @@ class TensorTable {
             elements *= 2;
         return elements;
     }
-    /// Numbers the workgroups, and returns how many have a share of a tensor.
+    /// Enters each tensor's first workgroup in the table, and returns the number of workgroups that all
+    /// tensors need.
     std::int64_t number_groups() {
         const std::uint32_t elements = elements_per_group();
         std::uint64_t count = 0;
@@ -55,7 +56,7 @@ class TensorTable {
         }
         return static_cast<std::int64_t>(count);
     }
-    /// Uploads the table, and sets `groups` to the workgroups of the launch.
+    /// Uploads the table. Sets `groups` to the size of the launch.
     UploadedBlock upload(DeviceIndex index, Groups& groups) {
         groups = linear_groups(number_groups(), 1);
         return {index, std::span<const std::uint64_t>(words_)};

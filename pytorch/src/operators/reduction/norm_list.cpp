@@ -1,6 +1,6 @@
-/// _foreach_norm, which torch.nn.utils.clip_grad_norm_ calls. If fit_one_launch accepts the list and the
-/// order is 1, 2 or infinite, two launches process up to 2,730 tensors; otherwise PyTorch's loop queues a
-/// reduction for each tensor.
+/// _foreach_norm, which torch.nn.utils.clip_grad_norm_ calls. Two launches compute the norms of up to 2,730
+/// tensors if fit_one_launch accepts the list and the order is 1, 2 or infinity. Otherwise, PyTorch's own
+/// loop queues a reduction for each tensor.
 
 #include "../../dispatch/structured.h"
 #include "../lib/tensor_list.h"
@@ -23,7 +23,7 @@ namespace {
 using at::TensorList;
 using Tensors = std::vector<at::Tensor>;
 
-/// Returns the value of the kernels' constant `order`; empty if they do not compute that norm.
+/// Returns the value of the kernels' constant `order`, or nothing if the kernels cannot compute the norm.
 std::optional<std::uint32_t> order_of(const at::Scalar& order) {
     if (order.isComplex())
         return std::nullopt;
@@ -39,7 +39,8 @@ bool fit(TensorList tensors, std::optional<at::ScalarType> dtype) {
            std::ranges::none_of(tensors, [](const at::Tensor& tensor) { return tensor.numel() == 0; });
 }
 
-/// Writes the norms of the tensors to `norms`. There are at most TensorTable<3>::most_tensors.
+/// Queues two launches that write the tensors' norms to `norms`. Accepts at most
+/// TensorTable<3>::most_tensors tensors.
 void queue_norms(TensorList tensors, std::uint32_t order, const at::Tensor& norms) {
     const c10::Device device = norms.device();
     TensorTable<3> table;
@@ -67,7 +68,8 @@ void queue_norms(TensorList tensors, std::uint32_t order, const at::Tensor& norm
     const kernels::NormListConstants constants{
         .order = order, .common_dtype = dtype_code(norms.scalar_type()), .quads = quads ? 1u : 0u};
     launch(device, kernels::norm_list_shares, groups, parameters, reading, constants);
-    // The block of the first launch may be reused as soon as that has run.
+    // The second launch needs its own copy of the table: the stream may reuse a block once the launch that
+    // follows the upload has run.
     const UploadedBlock again = table.upload(device.index(), groups);
     parameters.table = again.address();
     launch(device, kernels::norm_list, linear_groups(table.tensors(), 1), parameters,
