@@ -37,6 +37,8 @@ LONG_LOOPS = {
 #: Family → why it has no case there.
 ELSEWHERE = {
     "norm_sums": "its loop and its parts are those of `reduction` (reduction/schedule.slang, schedule_reduction)",
+    "norm_list": "a share has a fixed number of elements, and a thread adds every 256th share: a loop above the limit would need "
+                 "10^11 elements",
     "likelihood": "its loop and its parts are those of `reduction` (reduction/schedule.slang, schedule_reduction)",
     "random": "it needs more than 2^30 elements that are not contiguous, several gigabytes",
     "convolution_units": "its loop has a step for each 64 of k, its parts are limited by most_iterations; needs matrix units",
