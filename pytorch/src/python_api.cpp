@@ -75,7 +75,10 @@ std::string outcome_text(const runtime::SelfTestRow& row) {
     return {};
 }
 
+/// Looks for no devices: programs ask this before they fork, and torch_rvk asks when a process ends.
 bool any_open() {
+    if (!has_looked_for_devices() || is_forked())
+        return false;
     for (DeviceIndex index = 0; index < device_count(); ++index)
         if (is_open(index))
             return true;
@@ -153,6 +156,10 @@ TORCH_LIBRARY(rvk, m) {
     });
     m.def("default_generator(int device) -> Generator?",
           [](std::int64_t device) { return rvk::default_generator(rvk::checked_index(device)); });
+    m.def("manual_seed(int seed) -> ()",
+          [](std::int64_t seed) { rvk::seed_current_device(static_cast<std::uint64_t>(seed)); });
+    m.def("manual_seed_all(int seed) -> ()",
+          [](std::int64_t seed) { rvk::seed_all_devices(static_cast<std::uint64_t>(seed)); });
     m.def("fallback_stats() -> Dict(str, int)",
           [] { return rvk::to_dict<std::int64_t>(rvk::fallback_counts()); });
     m.def("reset_fallback_stats() -> ()", [] { rvk::reset_fallback_counts(); });

@@ -39,15 +39,19 @@ def set_rng_state_all(new_states):
         generator.set_state(state)
 
 
+def _signed(seed):
+    """The 64 bits of a seed as an operator takes them."""
+    seed = torch.Generator().manual_seed(int(seed)).initial_seed()  # PyTorch's rules for negative and too large seeds
+    return seed - 2**64 if seed >= 2**63 else seed
+
+
 def manual_seed(seed):
-    """Seeds the current device; does nothing if there is none, as with CUDA."""
-    if device_count() > 0:
-        default_generators[current_device()].manual_seed(int(seed))
+    """Seeds the current device. Like manual_seed_all(), it looks for no devices, so a process may seed and then fork."""
+    torch.ops.rvk.manual_seed(_signed(seed))
 
 
 def manual_seed_all(seed):
-    for generator in default_generators:
-        generator.manual_seed(int(seed))
+    torch.ops.rvk.manual_seed_all(_signed(seed))
 
 
 def seed():

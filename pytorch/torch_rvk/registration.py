@@ -1,19 +1,19 @@
 """Registers the device with PyTorch: its library, its name, the module torch.rvk, Tensor.rvk() and Module.rvk()."""
 
-import atexit
 import os
 import time
 
 import torch
 
 from . import compiler, data_parallel, distributed, exchange, fake_tensors, frameworks, library
+from .endings import at_end
 from .switches import switched_on
 
 _registered = False
 
 
 def _finish():
-    """Finishes queued work before the interpreter exits, and saves compiled pipelines to disk.
+    """Finishes queued work before the process ends, and saves compiled pipelines to disk.
 
     PyTorch's thread for backward() may still need the interpreter's lock for a moment after the last gradient; without
     the pause, the interpreter's exit can abort the process ("terminate called without an active exception").
@@ -61,7 +61,7 @@ def register():
     )
     for part in (exchange, data_parallel, distributed, compiler, fake_tensors, frameworks):
         part.install()
-    atexit.register(_finish)
+    at_end(_finish)
     if switched_on("TORCH_RVK_FROM_CUDA"):  # this process runs a script of torch_rvk.run
         from . import from_cuda
 

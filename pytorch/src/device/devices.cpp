@@ -56,6 +56,9 @@ void print_log(rekindle::LogLevel level, std::string_view text) {
         print_line(text);
 }
 
+/// Set when the process looks for devices.
+std::atomic<bool> has_looked{false};
+
 /// Set in the child when a process that has the table below forks.
 std::atomic<bool> in_forked_child{false};
 extern "C" void rvk_after_fork() {
@@ -104,6 +107,7 @@ class DeviceTable {
 
   private:
     DeviceTable() {
+        has_looked.store(true, std::memory_order_relaxed);
         TORCH_CHECK(::pthread_atfork(nullptr, nullptr, rvk_after_fork) == 0, "pthread_atfork: out of memory");
         std::vector<runtime::DeviceInfo> found;
         try {
@@ -180,6 +184,9 @@ DeviceIndex device_count() noexcept {
     } catch (...) {
         return 0;
     }
+}
+bool has_looked_for_devices() noexcept {
+    return has_looked.load(std::memory_order_relaxed);
 }
 bool is_forked() noexcept {
     return DeviceTable::forked();

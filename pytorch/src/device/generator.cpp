@@ -67,6 +67,38 @@ class PhiloxGenerator final : public c10::GeneratorImpl {
     PhiloxState state_{c10::default_rng_seed_val, 0};
 };
 
+/// The default generators of all devices, each created at first use.
+class DefaultGenerators {
+  public:
+    static DefaultGenerators& instance() {
+        static auto* const generators = new DefaultGenerators; // lives as long as the process
+        return *generators;
+    }
+    const at::Generator& of(DeviceIndex index) {
+        const std::lock_guard lock(mutex_);
+        while (generators_.size() <= static_cast<std::size_t>(index)) {
+            generators_.push_back(make_generator(static_cast<DeviceIndex>(generators_.size())));
+            generators_.back().set_current_seed(seed_);
+        }
+        return generators_[static_cast<std::size_t>(index)];
+    }
+    void seed_all(std::uint64_t seed) {
+        const std::lock_guard lock(mutex_);
+        seed_ = seed;
+        for (at::Generator& generator : generators_)
+            set_seed(generator, seed);
+    }
+    static void set_seed(at::Generator generator, std::uint64_t seed) {
+        const std::lock_guard lock(generator.mutex());
+        generator.set_current_seed(seed);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::deque<at::Generator> generators_;           ///< never moved
+    std::uint64_t seed_ = c10::default_rng_seed_val; ///< of generators that do not exist yet
+};
+
 } // namespace
 
 PhiloxState reserve_random(const std::optional<at::Generator>& generator, DeviceIndex index,
@@ -81,15 +113,17 @@ PhiloxState reserve_random(const std::optional<at::Generator>& generator, Device
 }
 
 const at::Generator& default_generator(DeviceIndex index) {
-    static std::mutex mutex;
-    static auto* const generators =
-        new std::deque<at::Generator>; // its elements never move; lives as long as the process
     const DeviceIndex wanted = index < 0 ? current_device() : index;
     index_of(c10::Device(c10::kPrivateUse1, wanted));
-    const std::lock_guard lock(mutex);
-    while (generators->size() <= static_cast<std::size_t>(wanted))
-        generators->push_back(make_generator(static_cast<DeviceIndex>(generators->size())));
-    return (*generators)[static_cast<std::size_t>(wanted)];
+    return DefaultGenerators::instance().of(wanted);
+}
+
+void seed_current_device(std::uint64_t seed) {
+    DefaultGenerators::set_seed(DefaultGenerators::instance().of(current_device()), seed);
+}
+
+void seed_all_devices(std::uint64_t seed) {
+    DefaultGenerators::instance().seed_all(seed);
 }
 
 at::Generator make_generator(DeviceIndex index) {

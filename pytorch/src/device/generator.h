@@ -23,6 +23,12 @@ PhiloxState reserve_random(const std::optional<at::Generator>& generator, Device
 
 /// The default generator of a device; does not open the device.
 const at::Generator& default_generator(DeviceIndex index);
+
+/// Sets the seed of the calling thread's current device, or of all devices. Looks for no devices, so a
+/// process may do this and then fork.
+void seed_current_device(std::uint64_t seed);
+void seed_all_devices(std::uint64_t seed);
+
 at::Generator make_generator(DeviceIndex index);
 
 } // namespace rvk

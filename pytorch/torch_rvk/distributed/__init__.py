@@ -6,13 +6,13 @@ operators.py receives the calls and group.py queues them. C++ runs the collectiv
 calls between_hosts.py. CPU tensors go to Gloo. docs/distributed.md describes the rest.
 """
 
-import atexit
 import functools
 import os
 import sys
 
 import torch
 
+from ..endings import at_end
 from ..library import NAME
 
 
@@ -65,4 +65,4 @@ def install():
     sync_batch_norm.install()
     replace("init_process_group", _with_default)
     replace("_broadcast_coalesced", operators.broadcasting_at_once)
-    atexit.register(operators.GROUPS.close)
+    at_end(operators.GROUPS.close)

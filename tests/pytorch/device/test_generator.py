@@ -20,6 +20,17 @@ class Generators(unittest.TestCase):
         self.assertTrue(torch.equal(torch.rand(1000, device=DEVICE).cpu(), first))
         self.assertFalse(torch.equal(first, more))
 
+    def test_seeds_of_64_bits(self):
+        for seed, initial in ((-1, 2**64 - 1), (2**64 - 1, 2**64 - 1), (2**63, 2**63), (-(2**63), 2**63), (0, 0)):
+            for set_seed in (torch.manual_seed, self.module.manual_seed, self.module.manual_seed_all):
+                with self.subTest(seed=seed, function=set_seed.__qualname__):
+                    set_seed(seed)
+                    self.assertEqual(self.module.initial_seed(), initial)
+        for seed in (2**64, -(2**63) - 1):
+            for set_seed in (torch.manual_seed, self.module.manual_seed, self.module.manual_seed_all):
+                with self.subTest(seed=seed, function=set_seed.__qualname__), self.assertRaises(ValueError):
+                    set_seed(seed)
+
     def test_own_generator_and_its_state(self):
         generator = torch.Generator(device=DEVICE)
         generator.manual_seed(11)

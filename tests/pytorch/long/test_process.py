@@ -156,6 +156,54 @@ class Fork(ProcessTest):
             """
         )
 
+    def test_parent_may_seed_first(self):
+        """As CUDA's, the functions that frameworks call before they fork look for no devices, and the child gets the seed."""
+        self.succeeds(
+            """
+            import os, torch
+            torch.manual_seed(5)
+            assert not torch.rvk.is_initialized()
+            child = os.fork()
+            if child == 0:
+                numbers = torch.rand(8, device="rvk").tolist()
+                torch.manual_seed(5)
+                os._exit(0 if numbers == torch.rand(8, device="rvk").tolist() and torch.rvk.is_initialized() else 3)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0, status
+            """
+        )
+
+    def test_child_saves_pipelines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.succeeds(
+                """
+                import multiprocessing, torch
+                def work():
+                    torch.ones(2, device="rvk").sum().item()
+                child = multiprocessing.get_context("fork").Process(target=work)
+                child.start()
+                child.join()
+                assert child.exitcode == 0 and not torch.rvk.is_initialized()
+                """,
+                REKINDLE_CACHE_DIR=folder,
+            )
+            self.assertTrue(list(pathlib.Path(folder, "pipelines").glob("*.bin")))
+
+    def test_child_of_a_process_that_uses_the_device_is_not_initialized(self):
+        self.succeeds(
+            """
+            import os, torch
+            torch.ones(2, device="rvk").sum().item()
+            assert torch.rvk.is_initialized()
+            child = os.fork()
+            if child == 0:
+                torch.manual_seed(5)
+                os._exit(torch.rvk.is_initialized())
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0, status
+            """
+        )
+
     def test_spawned_child_uses_the_device(self):
         self.succeeds_as_file(
             """
