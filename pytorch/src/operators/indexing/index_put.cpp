@@ -1,6 +1,5 @@
 /// PyTorch's index_put_with_sort_stub. Accumulation sorts the indices, so its result is deterministic.
 
-#define AT_PER_OPERATOR_HEADERS // TensorAdvancedIndexingUtils.h includes every operator otherwise
 #include "../../dispatch/structured.h"
 #include "index_operation.h"
 

@@ -9,6 +9,7 @@
 #include <ATen/ops/addmm_native.h>
 #include <ATen/ops/addmv_native.h>
 #include <ATen/ops/addr_native.h>
+#include <ATen/ops/baddbmm_native.h>
 #include <ATen/ops/bmm_native.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>

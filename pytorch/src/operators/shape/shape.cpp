@@ -1,6 +1,5 @@
 /// cat, flip, roll, triangles and other shape operators.
 
-#define AT_PER_OPERATOR_HEADERS
 #include "../../dispatch/same_dtype.h"
 #include "../../dispatch/structured.h"
 #include "../copy/copy.h"

@@ -1,6 +1,5 @@
 /// im2col, col2im, and the gradient of unfold: copies windows out of the input, and sums them back into it.
 
-#define AT_PER_OPERATOR_HEADERS
 #include "../../dispatch/structured.h"
 #include "windows.h"
 

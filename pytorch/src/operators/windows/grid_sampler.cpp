@@ -2,7 +2,6 @@
 /// (kernels/windows/sampler.slang). For the image's gradient, a kernel lists each point's contributions,
 /// which are then added in the order of the points.
 
-#define AT_PER_OPERATOR_HEADERS
 #include "../../dispatch/limits.h"
 #include "../../dispatch/structured.h"
 #include "../indexing/index_operation.h"

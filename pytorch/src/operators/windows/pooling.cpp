@@ -1,6 +1,5 @@
 /// Max and average pooling, with strided windows and with windows that divide their input (adaptive).
 
-#define AT_PER_OPERATOR_HEADERS
 #include "../../dispatch/structured.h"
 #include "resample.h"
 #include "windows.h"

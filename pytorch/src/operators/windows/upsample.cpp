@@ -1,7 +1,6 @@
 /// Interpolation: nearest-neighbor modes move elements, all others are weighted sums. The tables follow
 /// PyTorch's ATen/native/UpSample.h, in the precision that the CPU uses for them.
 
-#define AT_PER_OPERATOR_HEADERS
 #include "../../dispatch/structured.h"
 #include "../shape/movement.h"
 #include "resample.h"
