@@ -7,6 +7,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <algorithm>
+#include <atomic>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <deque>
@@ -182,10 +183,12 @@ std::deque<torch::Library> register_kernels() {
             .impl("_autocast_to_full_precision", TORCH_FN(to_full_precision));
     return kernels;
 }
+std::atomic<bool> maps_cuda{false};
 
 } // namespace
 
 void map_cuda_devices() {
+    maps_cuda.store(true, std::memory_order_relaxed);
     // Never destroyed: operators may run while static objects are being destroyed.
     [[maybe_unused]] static const auto* const kernels = [] {
         static const CudaGuard guard(c10::impl::getDeviceGuardImpl(c10::kPrivateUse1));
@@ -193,6 +196,9 @@ void map_cuda_devices() {
         map_cuda_devices_in_torchscript();
         return new std::deque<torch::Library>(register_kernels());
     }();
+}
+bool maps_cuda_devices() noexcept {
+    return maps_cuda.load(std::memory_order_relaxed);
 }
 
 } // namespace rvk

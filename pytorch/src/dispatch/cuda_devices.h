@@ -9,5 +9,7 @@ namespace rvk {
 /// applies to them too. Lasts until the process ends; further calls do nothing. Must not be called while
 /// another thread runs operators, nor in a process that has tensors on a CUDA device.
 void map_cuda_devices();
+/// Whether map_cuda_devices() was called. Thread-safe.
+bool maps_cuda_devices() noexcept;
 
 } // namespace rvk

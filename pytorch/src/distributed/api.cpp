@@ -5,7 +5,7 @@
 ///       Reads a reduction: its number in c10d's enumeration, and the factor of a premultiplied sum.
 ///   combine(Tensor[] parts, Tensor(a!) out, int kind, float factor) -> ()
 ///       Reduces flat tensors (reduction.h).
-///   promised_work(Tensor[] tensors, Device device, int source_rank) -> Work
+///   promised_work(str operation, Tensor[] tensors, Device device, int source_rank) -> Work
 ///       Makes the Work of an operation on the tensors, which another thread is going to queue
 ///       (promised_work.h).
 ///   keep_work(Work work) -> ()
@@ -82,9 +82,13 @@ void combine(at::TensorList parts, const at::Tensor& out, std::int64_t kind, dou
 
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-WorkPointer promised_work(std::vector<at::Tensor> tensors, c10::Device device, std::int64_t source_rank) {
-    return c10::make_intrusive<PromisedWork>(rvk::device(index_of(device)).make_promise(), std::move(tensors),
-                                             device, static_cast<int>(source_rank));
+WorkPointer promised_work(const std::string& operation, const std::vector<at::Tensor>& tensors,
+                          c10::Device device, std::int64_t source_rank) {
+    auto promise = rvk::device(index_of(device)).make_promise();
+    auto work = c10::make_intrusive<PromisedWork>(operation, tensors, std::move(promise), tensors, device,
+                                                  static_cast<int>(source_rank));
+    work->end_range();
+    return work;
 }
 
 PromisedWork& promised(const WorkPointer& work) {
@@ -97,15 +101,10 @@ using GroupPointer = c10::intrusive_ptr<Group>;
 
 WorkPointer start(const GroupPointer& group, const std::string& collective, std::string what, double timeout,
                   c10::Device device, std::vector<at::Tensor> outputs, std::vector<at::Tensor> inputs,
-                  std::int64_t root, std::int64_t reduction, double factor) {
-    Call call{collective_of(collective),
-              std::move(what),
-              timeout,
-              index_of(device),
-              std::move(outputs),
-              std::move(inputs),
-              static_cast<int>(root),
-              reduction_of(reduction, factor)};
+                  std::vector<at::Tensor> passed, std::int64_t root, std::int64_t reduction, double factor) {
+    Call call{collective_of(collective), std::move(what),        timeout,
+              index_of(device),          std::move(outputs),     std::move(inputs),
+              std::move(passed),         static_cast<int>(root), reduction_of(reduction, factor)};
     return group->start(std::move(call));
 }
 
@@ -166,7 +165,7 @@ TORCH_LIBRARY_FRAGMENT(rvk, m) {
         return;
     m.def("reduce_op(__torch__.torch.classes.c10d.ReduceOp op) -> (int, Tensor?)", TORCH_FN(reduce_op));
     m.def("combine(Tensor[] parts, Tensor(a!) out, int kind, float factor) -> ()", TORCH_FN(combine));
-    m.def("promised_work(Tensor[] tensors, Device device, int source_rank) -> "
+    m.def("promised_work(str operation, Tensor[] tensors, Device device, int source_rank) -> "
           "__torch__.torch.classes.c10d.Work",
           promised_work);
     m.def("keep_work(__torch__.torch.classes.c10d.Work work) -> ()",

@@ -11,7 +11,6 @@
 #include "python_calls.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/record_function.h>
 #include <algorithm>
 #include <array>
 #include <c10/core/StreamGuard.h>
@@ -28,15 +27,10 @@ namespace {
 
 constexpr std::size_t most_unfinished = 64;
 
-/// The names that profiles show, in the order of the enumeration.
-constexpr std::string_view prefix = "rvk:";
-constexpr std::array profiled_names{"rvk:barrier",   "rvk:all_reduce",     "rvk:reduce",
-                                    "rvk:broadcast", "rvk:all_gather",     "rvk:gather",
-                                    "rvk:scatter",   "rvk:reduce_scatter", "rvk:all_to_all"};
-
-const char* profiled_name(Collective collective) {
-    return profiled_names[static_cast<std::size_t>(collective)];
-}
+/// In the order of the enumeration.
+constexpr std::array<std::string_view, 9> names{"barrier",   "all_reduce",     "reduce",
+                                                "broadcast", "all_gather",     "gather",
+                                                "scatter",   "reduce_scatter", "all_to_all"};
 
 std::vector<at::Tensor> aliases(const std::vector<at::Tensor>& tensors) {
     std::vector<at::Tensor> result;
@@ -120,10 +114,9 @@ void write_back(const std::vector<at::Tensor>& outputs, const std::vector<at::Te
 } // namespace
 
 Collective collective_of(std::string_view name) {
-    for (std::size_t number = 0; number < profiled_names.size(); ++number)
-        if (std::string_view(profiled_names[number]).substr(prefix.size()) == name)
-            return static_cast<Collective>(number);
-    TORCH_CHECK_VALUE(false, "There is no collective ", name, ".");
+    const auto* const found = std::ranges::find(names, name);
+    TORCH_CHECK_VALUE(found != names.end(), "There is no collective ", name, ".");
+    return static_cast<Collective>(found - names.begin());
 }
 
 Group::Group(std::int64_t number, int rank, std::vector<std::int64_t> ranks)
@@ -149,17 +142,16 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
         C10_THROW_ERROR(DistBackendError, *sentence);
     std::vector<at::Tensor> tensors = call.outputs;
     tensors.insert(tensors.end(), call.inputs.begin(), call.inputs.end());
-    RECORD_FUNCTION_WITH_SCOPE(at::RecordScope::USER_SCOPE, profiled_name(call.collective),
-                               std::vector<c10::IValue>(tensors.begin(), tensors.end()));
+    const std::vector<at::Tensor> passed = std::exchange(call.passed, {});
     call.outputs = aliases(call.outputs);
     call.inputs = aliases(call.inputs);
     const c10::Device device(c10::kPrivateUse1, call.device);
     const std::vector<runtime::Access> used = ranges_of(call);
     Ready ready = ready_of(call, used);
     auto promised =
-        c10::make_intrusive<PromisedWork>(next_promise(call.device, used), std::move(tensors), device, -1);
-    Job job{std::move(call), std::move(promised), std::move(ready)};
-    c10::intrusive_ptr<c10d::Work> work = job.work;
+        c10::make_intrusive<PromisedWork>(names[static_cast<std::size_t>(call.collective)], passed,
+                                          next_promise(call.device, used), std::move(tensors), device, -1);
+    Job job{std::move(call), promised, std::move(ready)};
     const WithoutPythonLock unlocked;
     std::unique_lock lock(mutex_);
     finished_.wait(lock, [this] { return jobs_.size() < most_unfinished || closed_; });
@@ -168,7 +160,9 @@ c10::intrusive_ptr<c10d::Work> Group::start(Call call) {
     start_thread();
     jobs_.push_back(std::move(job));
     added_.notify_one();
-    return work;
+    lock.unlock();
+    promised->end_range();
+    return promised;
 }
 
 std::unique_ptr<runtime::Promise> Group::next_promise(DeviceIndex device,

@@ -3,16 +3,34 @@
 #include "device/allocator.h"
 #include "device/events.h"
 #include "device/promised.h"
+#include "dispatch/cuda_devices.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
+#include <set>
 #include <utility>
 
 namespace rvk::distributed {
 
-PromisedWork::PromisedWork(std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
+namespace {
+
+/// Returns "rvk:OPERATION", or "nccl:OPERATION" in a program for CUDA, where tools look for that name. Lives
+/// as long as the process, as PyTorch needs it.
+const char* title_in_profiles(std::string_view operation) {
+    static std::mutex mutex;
+    static auto* const titles = new std::set<std::string>;
+    const std::scoped_lock lock(mutex);
+    return titles->insert((maps_cuda_devices() ? "nccl:" : "rvk:") + std::string(operation)).first->c_str();
+}
+
+} // namespace
+
+PromisedWork::PromisedWork(std::string_view operation, const std::vector<at::Tensor>& inputs,
+                           std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
                            c10::Device device, int source_rank)
-    : device_(device), promise_(std::move(promise)), event_(promise_->event()), tensors_(std::move(tensors)),
+    : Work(-1, c10d::OpType::UNKNOWN, title_in_profiles(operation), inputs), device_(device),
+      promise_(std::move(promise)), event_(promise_->event()), tensors_(std::move(tensors)),
       source_rank_(source_rank), future_(completed_future()) {}
 
 c10::intrusive_ptr<c10::ivalue::Future> PromisedWork::completed_future() {
@@ -27,9 +45,15 @@ c10::intrusive_ptr<c10::ivalue::Future> PromisedWork::completed_future() {
     return future;
 }
 
+void PromisedWork::end_range() {
+    if (const auto end = std::exchange(recordFunctionEndCallback_, nullptr))
+        end();
+}
+
 bool PromisedWork::wait(std::chrono::milliseconds timeout) {
     if (timeout.count() > 0 && !await_outcome(timeout))
-        C10_THROW_ERROR(DistBackendError, "The operation did not end within the timeout of wait().");
+        C10_THROW_ERROR(DistBackendError, c10::str("The operation did not end within ", timeout.count(),
+                                                   " ms, the timeout of wait()."));
     synchronize();
     return true;
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <vector>
 
@@ -22,9 +23,16 @@ namespace rvk::distributed {
 /// Thread-safe.
 class PromisedWork final : public c10d::Work {
   public:
-    /// promise: of `device`. source_rank: the sender of a received tensor; -1 for other operations.
-    PromisedWork(std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
+    /// operation: a name such as "all_reduce", and inputs: the tensors whose shapes are recorded, both for
+    /// profiles. promise: of `device`. tensors: what result() returns. source_rank: the sender of a received
+    /// tensor; -1 for other operations.
+    PromisedWork(std::string_view operation, const std::vector<at::Tensor>& inputs,
+                 std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
                  c10::Device device, int source_rank);
+
+    /// Ends the operation's range in profiles, which began when this object was created. The calling thread
+    /// must be the same: a range that ends after its profile uses freed memory.
+    void end_range();
 
     bool wait(std::chrono::milliseconds timeout) override;
     void synchronize() override;

@@ -30,11 +30,11 @@ _SMALL = 256 << 10  # bytes; smaller tensors are sent through Gloo, which takes 
 class _Job:
     """A send or receive for the group's thread, and its Work. Errors name the operation and the peer."""
 
-    def __init__(self, function, tensor, what, peer):
+    def __init__(self, operation, function, tensor, what, peer):
         self.function = function
         self.what, self.peer = what, peer
         self.tensor, self.device = tensor, tensor.device
-        self.work = torch.ops.rvk.promised_work([tensor], self.device, -1)
+        self.work = torch.ops.rvk.promised_work(operation, [tensor], self.device, -1)
         self.ready = torch.accelerator.current_stream(self.device).record_event()
 
     def finish(self):
@@ -114,13 +114,16 @@ class Group:
 
     # collectives
 
-    def start(self, collective, what, milliseconds, outputs, inputs=(), root=-1, reduction=Reduction(), device=None):
+    def start(
+        self, collective, what, milliseconds, outputs, inputs=(), root=-1, reduction=Reduction(), device=None, passed=None
+    ):
         """Queues a collective; Call in pytorch/src/distributed/transport.h describes the arguments. Returns c10d's Work as a
         script object."""
+        passed = inputs or outputs if passed is None else passed
         timeout = milliseconds / 1000 if milliseconds > 0 else self.timeout
         device = device or (outputs or inputs)[0].device
         return self._collectives.start(
-            collective, what, timeout, device, list(outputs), list(inputs), root, reduction.kind, reduction.factor
+            collective, what, timeout, device, list(outputs), list(inputs), list(passed), root, reduction.kind, reduction.factor
         )
 
     def connect(self, timeout):
@@ -151,7 +154,7 @@ class Group:
                 return lambda: None, lambda: None
             return self._gloo.send([host], to, tag).wait, lambda: None
 
-        return self._exchange(function, tensor, f"send to rank {self.name_of(to)}", to)
+        return self._exchange("send", function, tensor, f"send to rank {self.name_of(to)}", to)
 
     def receive(self, tensor, source, tag):
         tensor = torch.ops.rvk.alias_memory(tensor)
@@ -166,7 +169,7 @@ class Group:
                 return lambda: host.copy_(self._take(tag)), lambda: tensor.copy_(host)
             return self._gloo.recv([host], source, tag).wait, lambda: tensor.copy_(host)
 
-        return self._exchange(function, tensor, f"receive from rank {self.name_of(source)}", source)
+        return self._exchange("recv", function, tensor, f"receive from rank {self.name_of(source)}", source)
 
     def _uses_segments(self, tensor):
         """Whether the tensor is sent through shared memory. The answer is the same on all ranks."""
@@ -265,13 +268,13 @@ class Group:
             self._receive_pieces(tensor, source, [host, *others], works)
         else:
             tensor.copy_(host)
-        received = torch.ops.rvk.promised_work([tensor], tensor.device, source)
+        received = torch.ops.rvk.promised_work("recv", [tensor], tensor.device, source)
         torch.ops.rvk.keep_work(received)
         return received
 
-    def _exchange(self, function, tensor, what, peer):
+    def _exchange(self, operation, function, tensor, what, peer):
         """Starts sends and receives in order on one thread; threads of a pool wait for their ends."""
-        job = _Job(function, tensor, what, peer)
+        job = _Job(operation, function, tensor, what, peer)
         with self._lock:
             if self._thread is None:
                 self._thread = _Thread("rvk send and receive", self._run_exchange)

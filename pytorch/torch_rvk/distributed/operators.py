@@ -156,10 +156,10 @@ def _several_gathers(group, lists, inputs, timeout):
     return group.start("all_gather", f"all_gather of {counted(len(inputs), 'tensor')}", timeout, outputs, inputs)
 
 
-def _reduce_scatter(group, outputs, lists, reduction, timeout):
+def _reduce_scatter(group, outputs, lists, reduction, timeout, passed=None):
     inputs = [each for parts in lists for each in parts]
     what = f"reduce_scatter ({reduction.name}) of {counted(len(outputs), 'tensor')}"
-    return group.start("reduce_scatter", what, timeout, outputs, inputs, reduction=reduction)
+    return group.start("reduce_scatter", what, timeout, outputs, inputs, reduction=reduction, passed=passed)
 
 
 def reduce_scatter_(output_tensors, input_tensors, process_group, reduce_op, async_op=True, timeout=-1):
@@ -179,7 +179,7 @@ def reduce_scatter_tensor_coalesced_(outputs, inputs, process_group, reduce_op, 
         _check_size("reduce_scatter_tensor", whole, part, group)
         _check_dtypes("reduce_scatter_tensor", [part], whole)
     lists = [_parts(group, each, "reduce_scatter_tensor") for each in inputs]
-    return _reduce_scatter(group, outputs, lists, _reduction(reduce_op, outputs), timeout)
+    return _reduce_scatter(group, outputs, lists, _reduction(reduce_op, outputs), timeout, inputs)
 
 
 def gather_(output_tensors, input_tensors, process_group, root_rank, async_op=True, timeout=-1):
@@ -208,8 +208,8 @@ def scatter_(output_tensors, input_tensors, process_group, root_rank, async_op=T
     return output_tensors, group.start("scatter", what, timeout, output_tensors, inputs, root_rank)
 
 
-def _all_to_all(group, outputs, inputs, timeout):
-    return group.start("all_to_all", "all_to_all", timeout, outputs, inputs)
+def _all_to_all(group, outputs, inputs, timeout, passed=None):
+    return group.start("all_to_all", "all_to_all", timeout, outputs, inputs, passed=passed)
 
 
 def alltoall_(output_tensors, input_tensors, process_group, async_op=True, timeout=-1):
@@ -219,7 +219,7 @@ def alltoall_(output_tensors, input_tensors, process_group, async_op=True, timeo
 def alltoall_base_(output, input, process_group, output_split_sizes, input_split_sizes, async_op=True, timeout=-1):
     group = _group(process_group)
     outputs = _split(group, output, output_split_sizes)
-    return _all_to_all(group, outputs, _split(group, input, input_split_sizes), timeout)
+    return _all_to_all(group, outputs, _split(group, input, input_split_sizes), timeout, [input])
 
 
 def _split(group, tensor, sizes):

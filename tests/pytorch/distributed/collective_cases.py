@@ -490,6 +490,24 @@ def functional(report):
     report("functional broadcast", _close(functional.broadcast(mine, 0, group) + 0, parts[0]))
 
 
+def profiled(report):
+    """A profile shows each operation with the shapes of its inputs, as an asynchronous one."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    tensor, received = torch.ones(1000, device=_device()), torch.empty(20, device=_device())
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profile:
+        dist.all_reduce(tensor)
+        dist.broadcast(tensor[:10], 0)
+        for work in dist.batch_isend_irecv(
+            [dist.P2POp(dist.isend, tensor[:20], (rank + 1) % size), dist.P2POp(dist.irecv, received, (rank - 1) % size)]
+        ):
+            work.wait()
+        torch.accelerator.synchronize()
+    events = {event.name: event for event in profile.events()}
+    for name, length in {"all_reduce": 1000, "broadcast": 10, "send": 20, "recv": 20}.items():
+        event = events.get(f"rvk:{name}")
+        report(f"profile of {name}", event is not None and event.is_async and event.input_shapes == [[length]])
+
+
 def in_pieces(report):
     """Tensors of several pieces, in which each element depends on its place and its rank."""
     size, rank, length = dist.get_world_size(), dist.get_rank(), 9_000_001
@@ -523,7 +541,7 @@ def sum_of_one():
 CASES = (
     all_reduce, reduce, broadcast, broadcast_together, overtaking, broadcast_during_all_reduce, all_gather,
     gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive, send_and_receive_large,
-    objects_and_groups, asynchronous, queued, functional,
+    objects_and_groups, asynchronous, queued, functional, profiled,
 )  # fmt: skip
 
 
