@@ -3,7 +3,8 @@
     python upstream_distributed.py [PATTERN…]                  # those in PyTorch's wheel; prints a table
     python upstream_distributed.py --source TEST [PATTERN…]    # those in the folder distributed of PyTorch's folder test/
 
-The tests are written for CUDA, so they run through torch_rvk.run, each in processes of its own. A pattern matches names such as
+The tests are written for CUDA, so they run through torch_rvk.run. upstream_server.py imports them once and forks the processes of
+each. A pattern matches names such as
 _composable/fsdp/test_fully_shard_comm.py::TestFullyShardCommunication.test_manual_reshard_after_forward; without a folder, it
 matches names of the wheel's tests, such as test_all_reduce*. PyTorch needs the package expecttest for them. On one machine with
 one CPU driver, copies of the driver make more devices (README.md).
@@ -19,74 +20,72 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
+import threading
 
-#: Derives a test class from the wheel's base class, as upstream's test_distributed_spawn.py does.
-_WHEEL = """
-import os, sys, tempfile, unittest
-os.environ.setdefault("TEMP_DIR", tempfile.mkdtemp())
-from torch.testing._internal.distributed.distributed_test import DistributedTest, TestDistBackend
-import torch.testing._internal.distributed.distributed_test as tests
-tests.PROFILING_SUPPORTED_BACKENDS = []  # this backend's ranges in the profiler have other names
-class Spawn(TestDistBackend, DistributedTest._DistTestBase):
-    def setUp(self):
-        super().setUp()
-        self._spawn_processes()
-if __name__ == "__main__":
-    from torch.testing._internal.distributed.distributed_test import initialize_temp_directories
-    initialize_temp_directories(os.environ.get("INIT_METHOD"))
-    unittest.main(verbosity=2)
-"""
-_LISTER = """
-import importlib.util, os, pathlib, sys, unittest
-path = pathlib.Path(sys.argv[1])
-sys.path.insert(0, str(path.parent))
-spec = importlib.util.spec_from_file_location(path.stem, path)
-module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-def names(suite):
-    for each in suite:
-        yield from names(each) if isinstance(each, unittest.TestSuite) else [each.id()]
-for name in names(unittest.defaultTestLoader.loadTestsFromModule(module)):
-    print("TEST", name.partition(".")[2], flush=True)
-os._exit(0)
-"""
+_SERVER = pathlib.Path(__file__).resolve().with_name("upstream_server.py")
 
 
-class Runner:
-    def __init__(self, options, folder):
-        self._options = options
-        self.wheel = folder / "wheel_tests.py"
-        self.wheel.write_text(_WHEEL)
-        self._lister = folder / "lister.py"
-        self._lister.write_text(_LISTER)
+class _Server:
+    """A process of upstream_server.py. It ends when this object is closed."""
 
-    def _run(self, script, *arguments):
-        """Returns the output. It ends with LATE if the time limit was exceeded."""
-        options = self._options
+    def __init__(self, options, file):
         paths = [str(options.source)] * bool(options.source) + [os.environ.get("PYTHONPATH", "")]
         variables = {
             **os.environ, "BACKEND": "nccl", "WORLD_SIZE": str(options.processes), "OMP_NUM_THREADS": "1",
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         }  # fmt: skip
-        process = subprocess.Popen(
-            [sys.executable, "-m", "torch_rvk.run", str(script), *arguments],
-            env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        self.file = file
+        self._limit = options.limit
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "torch_rvk.run", str(_SERVER), str(file)],
+            env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
-        try:
-            return process.communicate(timeout=options.limit)[0]
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            return process.communicate()[0] + "\nLATE"
+        self.imported = self._answer()
+
+    def run(self, test):
+        """Returns what the test printed. It ends with LATE if the time limit was exceeded."""
+        print(self._limit, test, file=self._process.stdin, flush=True)
+        return self._answer()
+
+    def has_ended(self):
+        return self._process.poll() is not None
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _answer(self):
+        lines = []
+        for line in self._process.stdout:
+            if line == "END\n":
+                return "".join(lines)
+            if line == "LATE\n":
+                return "".join(lines) + "\nLATE"
+            lines.append(line)
+        return "".join(lines)  # the process has ended
+
+
+class Runner:
+    def __init__(self, options):
+        self._options = options
+        self._of_thread = threading.local()
+
+    def _server(self, file):
+        """This thread's process for the tests of the file."""
+        server = getattr(self._of_thread, "server", None)
+        if server is None or server.file != file or server.has_ended():
+            if server is not None:
+                server.close()
+            server = self._of_thread.server = _Server(self._options, file)
+        return server
 
     def names(self, file):
         """Returns the names of the tests of a file, or the reason why it has none."""
-        output = self._run(self._lister, str(file))
-        names = re.findall(r"^TEST (\S+)$", output, re.MULTILINE)
-        return names or _outcome(output)
+        imported = self._server(file).imported
+        return re.findall(r"^TEST (\S+)$", imported, re.MULTILINE) or _outcome(imported)
 
     def outcome(self, file, test):
-        return _outcome(self._run(file, "-v", test))
+        return _outcome(self._server(file).run(test))
 
 
 def _outcome(output):
@@ -102,10 +101,10 @@ def _outcome(output):
     return f"failed: {errors[-1][:300] if errors else output[-300:]}"
 
 
-def _files(options, runner):
+def _files(options):
     """Yields each file with its name in the results."""
     if options.source is None:
-        yield "wheel", runner.wheel
+        yield "wheel", "wheel"
         return
     folder = options.source / "distributed"
     for file in sorted(folder.rglob("test_*.py")):
@@ -148,9 +147,9 @@ def main():
     if options.results and os.path.exists(options.results):
         with open(options.results, encoding="utf-8") as file:
             known = {(name, test): outcome for name, test, outcome in map(json.loads, file)}
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runner = Runner(options, pathlib.Path(folder))
-        files = dict(_files(options, runner))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runner = Runner(options)
+        files = dict(_files(options))
         outcomes, running = {}, {}
         for name, tests in zip(files, pool.map(runner.names, files.values())):
             for test in [tests] if isinstance(tests, str) else tests:
