@@ -56,6 +56,13 @@ class Training(unittest.TestCase):
     def test_tensor_parallel(self):
         self.check("tensor_parallel")
 
+    def test_attention_of_dtensors(self):
+        for differences in processes.run("training_cases", "attention_of_dtensors", 2):
+            self.assertEqual(len(differences), 18)
+            for name, difference in differences.items():
+                with self.subTest(name):
+                    self.assertLess(difference, 1e-5)
+
     def test_pipeline(self):
         self.check("pipeline", 3)
 

@@ -155,6 +155,49 @@ def tensor_parallel():
     return train(network()), train(model)
 
 
+def attention_of_dtensors():
+    """Attention of tensors that are divided between the processes. Returns, for each case, the largest difference of the result
+    and the gradients to those of one process."""
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    mesh = dist.device_mesh.init_device_mesh("rvk", (dist.get_world_size(),))
+    torch.manual_seed(3)
+    query, key, value, gradient = (torch.randn(4, heads, 40, 16, device=device()) for heads in (6, 6, 6, 6))
+    few_keys, few_values = (torch.randn(4, 2, 40, 16, device=device()) for _ in range(2))
+    own_bias = torch.randn(4, 6, 40, 40, device=device())
+    results = {}
+    for name, (keys, values, bias, options) in {
+        "plain": (key, value, None, {}),
+        "causal": (key, value, None, {"is_causal": True}),
+        "grouped": (few_keys, few_values, None, {"enable_gqa": True}),
+        "bias": (key, value, own_bias, {}),
+        "bias of batches": (key, value, own_bias[:, :1], {}),
+        "bias of positions": (key, value, own_bias[0, 0], {}),
+    }.items():
+        for placement in (Replicate(), Shard(0), Shard(1)):
+            inputs = [tensor.detach().clone() for tensor in (query, keys, values, bias) if tensor is not None]
+            divided = [
+                distribute_tensor(tensor, mesh, [_placement_of(placement, tensor)]).requires_grad_() for tensor in inputs
+            ]
+            for tensor in inputs:
+                tensor.requires_grad_()
+            expected = nn.functional.scaled_dot_product_attention(*inputs, **options)
+            expected.backward(gradient)
+            result = nn.functional.scaled_dot_product_attention(*divided, **options)
+            result.backward(distribute_tensor(gradient, mesh, [placement]))
+            pairs = [(result, expected), *((mine.grad, its.grad) for mine, its in zip(divided, inputs))]
+            results[f"{name}, {placement}"] = max((mine.full_tensor() - its).abs().max().item() for mine, its in pairs)
+    return results
+
+
+def _placement_of(placement, tensor):
+    """The same placement for a tensor that attention broadcasts to four dimensions."""
+    from torch.distributed.tensor import Replicate, Shard
+
+    own = getattr(placement, "dim", 4) - (4 - tensor.dim())
+    return Shard(own) if 0 <= own < tensor.dim() and not placement.is_replicate() and tensor.shape[own] > 1 else Replicate()
+
+
 def pipeline(schedule="Schedule1F1B"):
     from torch.distributed import pipelining
 
