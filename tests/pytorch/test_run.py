@@ -292,6 +292,7 @@ torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1).cuda(), device_ids=[0])
 model(torch.ones(2, 3, device="cuda")).sum().backward()
+assert dist.get_default_backend_for_device("cuda") == "nccl"
 print(dist.get_backend(), model.module.weight.grad.device)
 dist.destroy_process_group()
 """

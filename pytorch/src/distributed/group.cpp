@@ -10,9 +10,9 @@
 #include "pieces.h"
 #include "python_calls.h"
 
-#include <ATen/core/grad_mode.h>
 #include <algorithm>
 #include <array>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/util/Exception.h>
 #include <pthread.h>
@@ -187,7 +187,7 @@ void Group::run_jobs() {
     ::pthread_setname_np(::pthread_self(), "rvk collectives");
     compute_alone();
     keep_promises_on_this_thread();
-    const at::NoGradGuard without_gradients;
+    const c10::InferenceMode guard; // the tensors may be inference tensors, which no other mode overwrites
     while (const Job* const job = next_job()) {
         run(*job);
         remove_job();

@@ -1,8 +1,8 @@
 #include "host_threads.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/core/grad_mode.h>
 #include <algorithm>
+#include <c10/core/InferenceMode.h>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -61,7 +61,7 @@ class Pool {
     }
     [[noreturn]] void run() {
         compute_alone();
-        const at::NoGradGuard without_gradients;
+        const c10::InferenceMode guard; // as on the threads of the groups
         for (;;)
             next()();
     }

@@ -64,7 +64,7 @@ class _Thread:
     def _loop(self):
         torch.ops.rvk.compute_alone()
         torch.ops.rvk.keep_promises()
-        with torch.no_grad():
+        with torch.inference_mode():  # the tensors may be inference tensors, which no other mode overwrites
             while (job := self._jobs.get()) is not None:
                 self._run(job)
 
@@ -305,7 +305,7 @@ class Group:
         try:
             torch.ops.rvk.keep_promises()
             wait()
-            with torch.no_grad(), self._copying(job):
+            with torch.inference_mode(), self._copying(job):
                 finish()
                 job.finish()
         except Exception as problem:

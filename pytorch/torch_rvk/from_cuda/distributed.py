@@ -46,11 +46,11 @@ def _device(device):
 def _named_nccl(original):
     """Reports rvk as "nccl", because scripts compare the name."""
 
-    def get_backend(*arguments, **keywords):
+    def call(*arguments, **keywords):
         name = original(*arguments, **keywords)
         return "nccl" if name == NAME else name
 
-    return get_backend
+    return call
 
 
 def _map_meshes(module):
@@ -68,6 +68,6 @@ def install():
     for name, position in ("init_process_group", 0), ("new_group", 2):
         replace(name, _mapping(position, "backend", _backend, device_id=_device))
     replace("get_backend", _named_nccl)
-    replace("get_default_backend_for_device", _mapping(0, "device", mapped))
+    replace("get_default_backend_for_device", lambda original: _named_nccl(_mapping(0, "device", mapped)(original)))
     distributed.is_nccl_available = lambda: True  # only for scripts: PyTorch's modules keep the original
     _map_meshes(sys.modules["torch.distributed.device_mesh"])

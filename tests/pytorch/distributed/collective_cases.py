@@ -508,6 +508,45 @@ def profiled(report):
         report(f"profile of {name}", event is not None and event.is_async and event.input_shapes == [[length]])
 
 
+def inference(report):
+    """Collectives that overwrite inference tensors, contiguous or not, in and after torch.inference_mode()."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    def both(make):
+        with torch.inference_mode():
+            first, second = make(), make()
+            yield first
+        yield second
+
+    def columns():
+        return torch.full((50, 40), rank + 1.0, device=_device()).t()
+
+    total = size * (size + 1) / 2
+    for tensor in both(columns):
+        dist.all_reduce(tensor)
+        report("all_reduce of an inference tensor", bool((tensor == total).all()))
+    for tensor in both(columns):
+        dist.broadcast(tensor, 0)
+        report("broadcast of an inference tensor", bool((tensor == 1).all()))
+    for output in both(lambda: torch.empty(size * 7, device=_device())):
+        dist.all_gather_into_tensor(output, torch.full((7,), float(rank), device=_device()))
+        report("all_gather of inference tensors", torch.equal(output.cpu(), torch.arange(float(size)).repeat_interleave(7)))
+    for output in both(lambda: torch.empty(7, device=_device())):
+        dist.reduce_scatter_tensor(output, torch.ones(size * 7, device=_device()))
+        report("reduce_scatter of inference tensors", bool((output == size).all()))
+    for output in both(lambda: torch.empty(size, device=_device())):
+        dist.all_to_all_single(output, torch.full((size,), float(rank), device=_device()))
+        report("all_to_all of inference tensors", torch.equal(output.cpu(), torch.arange(float(size))))
+    for length in (10, 400_000):
+        for output in both(lambda: torch.empty(length, device=_device())):
+            sent = torch.full((length,), float(rank), device=_device())
+            for work in dist.batch_isend_irecv(
+                [dist.P2POp(dist.isend, sent, (rank + 1) % size), dist.P2POp(dist.irecv, output, (rank - 1) % size)]
+            ):
+                work.wait()
+            report(f"receive of {length} in inference mode", bool((output == (rank - 1) % size).all()))
+
+
 def in_pieces(report):
     """Tensors of several pieces, in which each element depends on its place and its rank."""
     size, rank, length = dist.get_world_size(), dist.get_rank(), 9_000_001
@@ -541,7 +580,7 @@ def sum_of_one():
 CASES = (
     all_reduce, reduce, broadcast, broadcast_together, overtaking, broadcast_during_all_reduce, all_gather,
     gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive, send_and_receive_large,
-    objects_and_groups, asynchronous, queued, functional, profiled,
+    objects_and_groups, asynchronous, queued, functional, profiled, inference,
 )  # fmt: skip
 
 
