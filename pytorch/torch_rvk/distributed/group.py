@@ -24,6 +24,7 @@ from .reductions import Reduction
 from .segments import PIECE, Inbox, Outbox, bytes_of, count_of
 
 _MOST_WAITING = 256  # sends and receives in flight at the same time
+_MOST_SECONDS_TO_READ = 60  # for which a sender that ends waits for its receivers
 _SMALL = 256 << 10  # bytes; smaller tensors are sent through Gloo, which takes no longer
 
 
@@ -301,11 +302,12 @@ class Group:
             self._waiting = concurrent.futures.ThreadPoolExecutor(_MOST_WAITING, "rvk send and receive")
         self._waiting.submit(self._finish_exchange, job, wait, finish)
 
+    @torch.inference_mode()
     def _finish_exchange(self, job, wait, finish):
         try:
             torch.ops.rvk.keep_promises()
             wait()
-            with torch.inference_mode(), self._copying(job):
+            with self._copying(job):
                 finish()
                 job.finish()
         except Exception as problem:
@@ -320,15 +322,15 @@ class Group:
         return f"{job.what} failed: {text}"
 
     def close(self):
-        """Ends the threads after the queued collectives have run. Sends and receives that are not complete fail."""
+        """Ends the threads after the queued collectives and sends have run. Receives that are not complete fail."""
         if self._concurrent is not None:
             self._concurrent.close()
         self._collectives.close(self.timeout)
         if self._thread is not None:
-            self._thread.end(1)
+            self._thread.end(self.timeout)
         if self._waiting is not None:
             self._waiting.shutdown(wait=False, cancel_futures=True)
-        self._outbox.close()
+        self._outbox.close(min(self.timeout, _MOST_SECONDS_TO_READ))
 
 
 class Groups:

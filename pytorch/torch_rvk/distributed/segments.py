@@ -106,7 +106,11 @@ class Outbox:
                 except (OSError, struct.error, IndexError):
                     pass  # the receiver has ended
 
-    def close(self):
+    def close(self, timeout):
+        """Waits until the receivers have read all segments, for at most `timeout` seconds."""
+        end = time.monotonic() + timeout
+        while any(segment.in_use for segment in self._segments) and time.monotonic() < end:
+            time.sleep(0.005)
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() does not
         self._listener.close()

@@ -2,6 +2,7 @@
 
 import functools
 import operator
+import time
 
 import torch
 import torch.distributed as dist
@@ -564,6 +565,18 @@ def in_pieces(report):
     output = torch.empty_like(shares[0])
     dist.reduce_scatter(output, shares, dist.ReduceOp.MAX)
     report("reduce_scatter", torch.equal(output, shares[rank]))
+
+
+def sender_ends_first():
+    """Rank 0 ends right after it has sent a tensor of several pieces. Returns whether rank 1 gets it."""
+    numbers = torch.arange(12_000_000, dtype=torch.int32)
+    if dist.get_rank() == 0:
+        dist.send(numbers.to(_device()), 1)
+        return True
+    time.sleep(2)
+    received = torch.empty_like(numbers, device=_device())
+    dist.recv(received, 0)
+    return torch.equal(received.cpu(), numbers)
 
 
 def sum_of_one():

@@ -44,6 +44,9 @@ class Collectives(unittest.TestCase):
             self.assertNotEqual(way, "staged")
             self.skipTest("the driver does not import the memory of the processes")
 
+    def test_sender_may_end_first(self):
+        self.assertEqual(processes.run("collective_cases", "sender_ends_first", 2), [True, True])
+
     def test_unknown_way(self):
         results = processes.run("collective_cases", "sum_of_one", 2, environment={"REKINDLE_SHARED_MEMORY": "quick"})
         for message in results:
