@@ -40,7 +40,7 @@ def set_rng_state_all(new_states):
 
 
 def _signed(seed):
-    """The 64 bits of a seed as an operator takes them."""
+    """Returns the 64 bits of a seed as a signed number, which operators take."""
     seed = torch.Generator().manual_seed(int(seed)).initial_seed()  # PyTorch's rules for negative and too large seeds
     return seed - 2**64 if seed >= 2**63 else seed
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t most_unfinished = 64;
 
-/// In the order of the enumeration.
+/// The names of the collectives, in the order of the enumeration.
 constexpr std::array<std::string_view, 9> names{"barrier",   "all_reduce",     "reduce",
                                                 "broadcast", "all_gather",     "gather",
                                                 "scatter",   "reduce_scatter", "all_to_all"};
@@ -187,7 +187,7 @@ void Group::run_jobs() {
     ::pthread_setname_np(::pthread_self(), "rvk collectives");
     compute_alone();
     keep_promises_on_this_thread();
-    const c10::InferenceMode guard; // the tensors may be inference tensors, which no other mode overwrites
+    const c10::InferenceMode guard; // only this mode may overwrite inference tensors
     while (const Job* const job = next_job()) {
         run(*job);
         remove_job();

@@ -24,7 +24,7 @@ from .reductions import Reduction
 from .segments import PIECE, Inbox, Outbox, bytes_of, count_of
 
 _MOST_WAITING = 256  # sends and receives in flight at the same time
-_MOST_SECONDS_TO_READ = 60  # for which a sender that ends waits for its receivers
+_MOST_SECONDS_AT_END = 60  # how long a sender that ends waits for its receivers
 _SMALL = 256 << 10  # bytes; smaller tensors are sent through Gloo, which takes no longer
 
 
@@ -65,7 +65,7 @@ class _Thread:
     def _loop(self):
         torch.ops.rvk.compute_alone()
         torch.ops.rvk.keep_promises()
-        with torch.inference_mode():  # the tensors may be inference tensors, which no other mode overwrites
+        with torch.inference_mode():  # only this mode may overwrite inference tensors
             while (job := self._jobs.get()) is not None:
                 self._run(job)
 
@@ -326,11 +326,12 @@ class Group:
         if self._concurrent is not None:
             self._concurrent.close()
         self._collectives.close(self.timeout)
+        seconds = min(self.timeout, _MOST_SECONDS_AT_END)
         if self._thread is not None:
-            self._thread.end(self.timeout)
+            self._thread.end(seconds)
         if self._waiting is not None:
             self._waiting.shutdown(wait=False, cancel_futures=True)
-        self._outbox.close(min(self.timeout, _MOST_SECONDS_TO_READ))
+        self._outbox.close(seconds, [address for rank, address in enumerate(self._senders or ()) if rank != self.rank])
 
 
 class Groups:

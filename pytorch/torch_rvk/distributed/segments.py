@@ -106,14 +106,28 @@ class Outbox:
                 except (OSError, struct.error, IndexError):
                     pass  # the receiver has ended
 
-    def close(self, timeout):
-        """Waits until the receivers have read all segments, for at most `timeout` seconds."""
+    def close(self, timeout, receivers):
+        """Waits until the receivers have read all segments, or have all ended, for at most `timeout` seconds. receivers: the
+        addresses of their sockets."""
         end = time.monotonic() + timeout
-        while any(segment.in_use for segment in self._segments) and time.monotonic() < end:
-            time.sleep(0.005)
+        while any(segment.in_use for segment in self._segments) and any(map(_is_open, receivers)) and time.monotonic() < end:
+            time.sleep(0.02)
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() does not
         self._listener.close()
+
+
+def _is_open(address):
+    """Whether the process with that socket still reads segments."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.setblocking(False)
+        try:
+            connection.connect(f"\0{address}")
+        except BlockingIOError:  # too many others are connecting
+            return True
+        except OSError:
+            return False
+        return True
 
 
 class Inbox:

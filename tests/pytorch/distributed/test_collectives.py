@@ -1,5 +1,7 @@
 """Every collective in every dtype, between processes that share a device, as on one host and as on several."""
 
+import os
+import socket
 import sys
 import unittest
 
@@ -10,6 +12,7 @@ import processes  # noqa: E402
 from support import require_device  # noqa: E402
 
 setUpModule = require_device
+SECONDS_OF_A_HANG = 3600
 
 
 class Collectives(unittest.TestCase):
@@ -46,6 +49,17 @@ class Collectives(unittest.TestCase):
 
     def test_sender_may_end_first(self):
         self.assertEqual(processes.run("collective_cases", "sender_ends_first", 2), [True, True])
+
+    def test_sender_does_not_wait_for_receivers_that_have_ended(self):
+        from torch_rvk.distributed.segments import Outbox
+
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(f"\0rvk test {os.getpid()}")
+        listener.listen(1)
+        outbox = Outbox(listener)
+        segment = outbox.take()
+        outbox.close(SECONDS_OF_A_HANG, [f"rvk test {os.getpid()}, of another process"])
+        self.assertTrue(segment.in_use)
 
     def test_unknown_way(self):
         results = processes.run("collective_cases", "sum_of_one", 2, environment={"REKINDLE_SHARED_MEMORY": "quick"})

@@ -20,7 +20,7 @@ import unittest.mock
 
 import torch
 
-# To count the devices would be to use them, so only the processes that run a test do that.
+# Only the processes that run a test may count the devices, because counting uses them.
 PRETENSE = unittest.mock.patch.multiple(
     torch.ops.rvk, device_count=lambda: int(os.environ["WORLD_SIZE"]), why_no_device=lambda: ""
 )
