@@ -30,9 +30,9 @@ class PromisedWork final : public c10d::Work {
                  std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
                  c10::Device device, int source_rank);
 
-    /// Ends the operation's range in profiles, which begins when this object is created. Must be called by the
-    /// thread that created it, in the same call of the user: a range that ends after its profile writes to
-    /// freed memory.
+    /// Ends the operation's range in profiles, which begins when this object is created. Must be called by
+    /// the thread that created it, in the same call of the user: a range that ends after its profile writes
+    /// to freed memory.
     void end_range();
 
     bool wait(std::chrono::milliseconds timeout) override;
