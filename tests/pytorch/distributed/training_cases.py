@@ -156,8 +156,8 @@ def tensor_parallel():
 
 
 def attention_of_dtensors():
-    """Attention of tensors that are divided between the processes. Returns, for each case, the largest difference of the result
-    and the gradients to those of one process."""
+    """Computes attention with tensors that are divided between the processes. Returns, for each case, by how much the result and
+    the gradients differ at most from those that one process computes."""
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
     mesh = dist.device_mesh.init_device_mesh("rvk", (dist.get_world_size(),))
@@ -187,11 +187,18 @@ def attention_of_dtensors():
             result.backward(distribute_tensor(gradient, mesh, [placement]))
             pairs = [(result, expected), *((mine.grad, its.grad) for mine, its in zip(divided, inputs))]
             results[f"{name}, {placement}"] = max((mine.full_tensor() - its).abs().max().item() for mine, its in pairs)
+    for placement in (Replicate(), Shard(0), Shard(1)):
+        divided = [distribute_tensor(tensor, mesh, [placement]).requires_grad_() for tensor in (query, key, torch.ones_like(value))]
+        result = nn.functional.scaled_dot_product_attention(*divided, dropout_p=0.5)
+        result.sum().backward()
+        # With ones as values, the results of a head and its values' gradient are both sums of the weights that dropout kept.
+        kept, gradient_of_values = (each.full_tensor()[..., 0].sum(-1) for each in (result, divided[2].grad))
+        results[f"dropout, {placement}"] = ((kept - gradient_of_values) / kept).abs().max().item()
     return results
 
 
 def _placement_of(placement, tensor):
-    """The same placement for a tensor that attention broadcasts to four dimensions."""
+    """Returns the placement of an input, which attention may broadcast to four dimensions, for a placement of the result."""
     from torch.distributed.tensor import Replicate, Shard
 
     own = getattr(placement, "dim", 4) - (4 - tensor.dim())
