@@ -75,9 +75,10 @@ std::string outcome_text(const runtime::SelfTestRow& row) {
     return {};
 }
 
-/// Looks for no devices: programs ask this before they fork, and torch_rvk asks when a process ends.
+/// Does not enumerate the devices, because programs ask this before they fork, and torch_rvk asks when a
+/// process ends.
 bool any_open() {
-    if (!has_looked_for_devices() || is_forked())
+    if (!has_enumerated_devices() || is_forked())
         return false;
     for (DeviceIndex index = 0; index < device_count(); ++index)
         if (is_open(index))

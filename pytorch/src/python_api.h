@@ -7,15 +7,15 @@
 ///   version() -> str                      of torch-rvk
 ///   torch_version() -> str                the PyTorch that it was built for, "2.13.0+cpu"
 ///   device_count() -> int
-///   is_initialized() -> bool              a device is open in this process; looks for no devices
+///   is_initialized() -> bool              a device is open in this process; does not enumerate devices
 ///   is_forked() -> bool                   the process was forked from one that had looked for devices
 ///   why_no_device() -> str                one sentence; empty if there is a device
 ///   device_properties(int device) -> Dict(str, str)   see below; opens no device
 ///   self_test(int device) -> Dict(str, str)   name of each row to "passed", "failed: REASON", "unsupported:
 ///   REASON" or "absent: REASON"; runs it now, opens the device
 ///   default_generator(int device) -> Generator?       opens no device
-///   manual_seed(int seed) -> ()           seeds the current device; looks for no devices
-///   manual_seed_all(int seed) -> ()       seeds all devices; looks for no devices
+///   manual_seed(int seed) -> ()           seeds the current device; does not enumerate devices
+///   manual_seed_all(int seed) -> ()       seeds all devices; does not enumerate devices
 ///   fallback_stats() -> Dict(str, int)    calls of each operator that ran on the CPU since the last reset
 ///   reset_fallback_stats() -> ()
 ///   map_cuda_devices() -> ()            a CUDA device in an argument means rvk (dispatch/cuda_devices.h)

@@ -4,9 +4,9 @@ import atexit
 import multiprocessing.util
 
 
-def at_end(function):
-    """Calls the function when this process ends, and when a child of it ends that multiprocessing has forked, which does not
-    run the functions of atexit."""
+def at_exit(function):
+    """Calls the function when this process ends. Children that multiprocessing forks call it, too: they do not run the functions
+    that are registered with atexit."""
     atexit.register(function)
     multiprocessing.util.register_after_fork(
         function, lambda function: multiprocessing.util.Finalize(None, function, exitpriority=0)

@@ -46,7 +46,8 @@ def _signed(seed):
 
 
 def manual_seed(seed):
-    """Seeds the current device. Like manual_seed_all(), it looks for no devices, so a process may seed and then fork."""
+    """Seeds the current device. Like manual_seed_all(), it does not enumerate the devices, so a process may seed and
+    then fork."""
     torch.ops.rvk.manual_seed(_signed(seed))
 
 

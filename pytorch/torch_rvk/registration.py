@@ -6,7 +6,7 @@ import time
 import torch
 
 from . import compiler, data_parallel, distributed, exchange, fake_tensors, frameworks, library
-from .endings import at_end
+from .at_exit import at_exit
 from .switches import switched_on
 
 _registered = False
@@ -61,7 +61,7 @@ def register():
     )
     for part in (exchange, data_parallel, distributed, compiler, fake_tensors, frameworks):
         part.install()
-    at_end(_finish)
+    at_exit(_finish)
     if switched_on("TORCH_RVK_FROM_CUDA"):  # this process runs a script of torch_rvk.run
         from . import from_cuda
 

@@ -56,8 +56,8 @@ void print_log(rekindle::LogLevel level, std::string_view text) {
         print_line(text);
 }
 
-/// Set when the process looks for devices.
-std::atomic<bool> has_looked{false};
+/// Set when the process enumerates the devices.
+std::atomic<bool> enumerated{false};
 
 /// Set in the child when a process that has the table below forks.
 std::atomic<bool> in_forked_child{false};
@@ -107,7 +107,7 @@ class DeviceTable {
 
   private:
     DeviceTable() {
-        has_looked.store(true, std::memory_order_relaxed);
+        enumerated.store(true, std::memory_order_relaxed);
         TORCH_CHECK(::pthread_atfork(nullptr, nullptr, rvk_after_fork) == 0, "pthread_atfork: out of memory");
         std::vector<runtime::DeviceInfo> found;
         try {
@@ -185,8 +185,8 @@ DeviceIndex device_count() noexcept {
         return 0;
     }
 }
-bool has_looked_for_devices() noexcept {
-    return has_looked.load(std::memory_order_relaxed);
+bool has_enumerated_devices() noexcept {
+    return enumerated.load(std::memory_order_relaxed);
 }
 bool is_forked() noexcept {
     return DeviceTable::forked();

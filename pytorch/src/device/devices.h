@@ -21,8 +21,8 @@ using DeviceIndex = c10::DeviceIndex;
 /// The number of devices. Never throws and never opens a device. CPU drivers count only if there is no GPU or
 /// REKINDLE_VISIBLE_DEVICES names them.
 DeviceIndex device_count() noexcept;
-/// Whether this process, or one from which it was forked, has looked for devices. Looks for none.
-bool has_looked_for_devices() noexcept;
+/// Whether this process, or one from which it was forked, has enumerated the devices. Does not do it itself.
+bool has_enumerated_devices() noexcept;
 /// Whether this process was forked from one that had looked for devices: the drivers' threads were not
 /// copied, so no device can be opened here.
 bool is_forked() noexcept;

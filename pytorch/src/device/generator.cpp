@@ -74,7 +74,7 @@ class DefaultGenerators {
         static auto* const generators = new DefaultGenerators; // lives as long as the process
         return *generators;
     }
-    const at::Generator& of(DeviceIndex index) {
+    const at::Generator& get(DeviceIndex index) {
         const std::lock_guard lock(mutex_);
         while (generators_.size() <= static_cast<std::size_t>(index)) {
             generators_.push_back(make_generator(static_cast<DeviceIndex>(generators_.size())));
@@ -115,11 +115,11 @@ PhiloxState reserve_random(const std::optional<at::Generator>& generator, Device
 const at::Generator& default_generator(DeviceIndex index) {
     const DeviceIndex wanted = index < 0 ? current_device() : index;
     index_of(c10::Device(c10::kPrivateUse1, wanted));
-    return DefaultGenerators::instance().of(wanted);
+    return DefaultGenerators::instance().get(wanted);
 }
 
 void seed_current_device(std::uint64_t seed) {
-    DefaultGenerators::set_seed(DefaultGenerators::instance().of(current_device()), seed);
+    DefaultGenerators::set_seed(DefaultGenerators::instance().get(current_device()), seed);
 }
 
 void seed_all_devices(std::uint64_t seed) {

@@ -24,8 +24,8 @@ PhiloxState reserve_random(const std::optional<at::Generator>& generator, Device
 /// The default generator of a device; does not open the device.
 const at::Generator& default_generator(DeviceIndex index);
 
-/// Sets the seed of the calling thread's current device, or of all devices. Looks for no devices, so a
-/// process may do this and then fork.
+/// Sets the seed of the calling thread's current device, or of all devices. Does not enumerate
+/// the devices, so a process may seed, then fork, and use a device in the child.
 void seed_current_device(std::uint64_t seed);
 void seed_all_devices(std::uint64_t seed);
 

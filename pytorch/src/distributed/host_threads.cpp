@@ -61,7 +61,7 @@ class Pool {
     }
     [[noreturn]] void run() {
         compute_alone();
-        const c10::InferenceMode guard; // as on the threads of the groups
+        const c10::InferenceMode guard; // only this mode may overwrite inference tensors
         for (;;)
             next()();
     }

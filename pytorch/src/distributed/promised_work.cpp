@@ -15,8 +15,8 @@ namespace rvk::distributed {
 
 namespace {
 
-/// Returns "rvk:OPERATION", or "nccl:OPERATION" in a program for CUDA, where tools look for that name. Lives
-/// as long as the process, as PyTorch needs it.
+/// Returns the operation's name in profiles: "rvk:all_reduce", or "nccl:all_reduce" under torch_rvk.run,
+/// because tools search profiles of programs for CUDA for NCCL's names. The text is never freed.
 const char* title_in_profiles(std::string_view operation) {
     static std::mutex mutex;
     static auto* const titles = new std::set<std::string>;

@@ -23,16 +23,16 @@ namespace rvk::distributed {
 /// Thread-safe.
 class PromisedWork final : public c10d::Work {
   public:
-    /// operation: a name such as "all_reduce", and inputs: the tensors whose shapes are recorded, both for
-    /// profiles. promise: of `device`. tensors: what result() returns. source_rank: the sender of a received
-    /// tensor; -1 for other operations.
+    /// Profiles show the name `operation`, such as "all_reduce", and the shapes of `inputs`. promise: of
+    /// `device`. tensors: what result() returns. source_rank: the sender of a received tensor; -1 for other
+    /// operations.
     PromisedWork(std::string_view operation, const std::vector<at::Tensor>& inputs,
                  std::unique_ptr<runtime::Promise> promise, std::vector<at::Tensor> tensors,
                  c10::Device device, int source_rank);
 
-    /// Ends the operation's range in profiles, which begins when this object is created. Must be called by
-    /// the thread that created it, in the same call of the user: a range that ends after its profile writes
-    /// to freed memory.
+    /// Ends the range that shows the operation in profiles. The constructor begins it. The thread that
+    /// created this object must call this before it returns to the user: if the user ended the profile first,
+    /// the profiler would write to freed memory.
     void end_range();
 
     bool wait(std::chrono::milliseconds timeout) override;

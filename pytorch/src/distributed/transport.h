@@ -40,8 +40,8 @@ struct Call {
     /// all_gathers or reduce_scatters: input i of an all_gather goes to outputs i·size to (i + 1)·size - 1,
     /// and output i of a reduce_scatter comes from the inputs with those numbers.
     std::vector<at::Tensor> outputs, inputs;
-    /// The tensors whose shapes profiles show: what the caller passed, which may be one tensor whose parts
-    /// are the inputs.
+    /// The tensors that the caller passed, whose shapes profiles show. The inputs may be parts of one of
+    /// them.
     std::vector<at::Tensor> passed;
     int root = -1; ///< of reduce, broadcast, gather, scatter
     Reduction reduction;

@@ -12,7 +12,7 @@ import sys
 
 import torch
 
-from ..endings import at_end
+from ..at_exit import at_exit
 from ..library import NAME
 
 
@@ -66,4 +66,4 @@ def install():
     sync_batch_norm.install()
     replace("init_process_group", _with_default)
     replace("_broadcast_coalesced", operators.broadcasting_at_once)
-    at_end(operators.GROUPS.close)
+    at_exit(operators.GROUPS.close)

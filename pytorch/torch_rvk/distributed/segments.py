@@ -107,7 +107,7 @@ class Outbox:
                     pass  # the receiver has ended
 
     def close(self, timeout, receivers):
-        """Waits until the receivers have read all segments, or have all ended, for at most `timeout` seconds. receivers: the
+        """Waits until the receivers have read all segments or have ended, but for at most `timeout` seconds. receivers: the
         addresses of their sockets."""
         end = time.monotonic() + timeout
         while any(segment.in_use for segment in self._segments) and any(map(_is_open, receivers)) and time.monotonic() < end:

@@ -1,5 +1,4 @@
-"""How DTensor divides attention. PyTorch knows this for the operators that attention uses on CUDA, but not for those of other
-devices."""
+"""Tells DTensor along which dimensions it can divide attention. PyTorch itself tells it only for CUDA's attention operators."""
 
 import torch
 
@@ -9,14 +8,14 @@ _BACKWARD = _aten._scaled_dot_product_fused_attention_overrideable_backward.defa
 
 
 def _along(dimension, tensor, replicated, shard):
-    """The placement of a bias that attention broadcasts to four dimensions."""
+    """Returns the placement of a bias, which attention broadcasts to four dimensions, if the result is divided along one of them."""
     own = dimension - (4 - tensor.ndim)
     return shard(own) if own >= 0 and tensor.shape[own] > 1 else replicated
 
 
 def _dimensions(query, key):
-    """The dimensions along which the tensors may be divided: batch and heads. With grouped queries, each process needs all
-    queries of its keys."""
+    """The dimensions along which DTensor may divide the tensors: batch and heads. With grouped queries, heads only if every
+    process gets as many keys as the others, so that the queries of a key stay together."""
     grouped = query.shape[1] != key.shape[1]
     return [0] if grouped and any(key.shape[1] % size for size in query.mesh.shape) else [0, 1]
 

@@ -492,7 +492,7 @@ def functional(report):
 
 
 def profiled(report):
-    """A profile shows each operation with the shapes of its inputs, as an asynchronous one."""
+    """A profile shows each operation as asynchronous, with the shapes of its inputs."""
     rank, size = dist.get_rank(), dist.get_world_size()
     tensor, received = torch.ones(1000, device=_device()), torch.empty(20, device=_device())
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profile:

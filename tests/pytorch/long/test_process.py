@@ -157,7 +157,7 @@ class Fork(ProcessTest):
         )
 
     def test_parent_may_seed_first(self):
-        """As CUDA's, the functions that frameworks call before they fork look for no devices, and the child gets the seed."""
+        """Seeding and is_initialized() do not enumerate the devices, so the child can use them, and it inherits the seed."""
         self.succeeds(
             """
             import os, torch
