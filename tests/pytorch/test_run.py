@@ -337,6 +337,21 @@ class Limits(unittest.TestCase):
         self.assertNotIn("reached", result.stdout)
         self.assertIn(f"{path}:3: torch.cuda.CUDAGraph", result.stderr)
 
+    def test_pytorch_does_not_use_triton(self):
+        """Also where its package is installed. PyTorch decides that without counting the devices: the forked child can use one."""
+        result, _ = run_text(
+            "import os, sys, types\n"
+            "sys.modules['triton'] = types.ModuleType('triton')\n"
+            "import torch\n"
+            "from torch.utils._triton import has_triton, has_triton_package\n"
+            "print(has_triton_package(), has_triton(), flush=True)\n"
+            "child = os.fork()\n"
+            "if child == 0:\n"
+            "    os._exit(int(torch.ones(2, device='cuda').sum().item() != 2))\n"
+            "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        )
+        self.assertEqual((result.returncode, result.stdout), (0, "True False\n0\n"), result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -32,6 +32,14 @@ def _import_comes_from_a_package():
     return frame is not None and "site-packages" in frame.f_code.co_filename
 
 
+def _without_triton(module):
+    """PyTorch would conclude from the device's properties that Triton can generate kernels for it, and counting the devices for
+    that would keep forked children from using them."""
+    for name in dir(module):
+        if name.startswith("has_triton") and name != "has_triton_package":
+            setattr(module, name, functools.cache(lambda: False))
+
+
 def _stop_extensions(extension):
     what = "torch.utils.cpp_extension.CUDAExtension"
     extension.CUDAExtension = stopper(what, _EXTENSION, extension.CUDAExtension)
@@ -95,6 +103,7 @@ def _stop_ahead_of_time(compile_fx):
 def install():
     _map_compile()
     sys.meta_path.insert(0, _TritonFinder)
+    when_imported("torch.utils._triton", _without_triton)
     when_imported("torch.utils.cpp_extension", _stop_extensions)
     when_imported("torch._inductor.compile_fx", _run_graphs_eagerly)
     when_imported("torch._inductor.compile_fx", _stop_ahead_of_time)
