@@ -61,6 +61,13 @@ def _map_meshes(module):
     replace("init_device_mesh", _mapping(0, "device_type", mapped))
 
 
+def _hash(tensors):
+    """Replaces PyTorch's function, which reads the tensors with CUDA. With TORCH_DISTRIBUTED_DEBUG=DETAIL, PyTorch logs the hashes of
+    pickled objects that it sends with NCCL."""
+    # After numpy(), a tensor can no longer be resized, so a copy takes that.
+    return hash(tuple(tensor.to("cpu", copy=True).numpy().tobytes() for tensor in tensors))
+
+
 def install():
     distributed = torch.distributed
     if not distributed.is_available():
@@ -70,4 +77,6 @@ def install():
     replace("get_backend", _named_nccl)
     replace("get_default_backend_for_device", lambda original: _named_nccl(_mapping(0, "device", mapped)(original)))
     distributed.is_nccl_available = lambda: True  # only for scripts: PyTorch's modules keep the original
+    if hasattr(torch._C._distributed_c10d, "_hash_tensors"):  # in builds with NCCL
+        torch._C._distributed_c10d._hash_tensors = _hash
     _map_meshes(sys.modules["torch.distributed.device_mesh"])
