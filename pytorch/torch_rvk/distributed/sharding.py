@@ -20,33 +20,37 @@ def _dimensions(query, key):
     return [0] if grouped and any(key.shape[1] % size for size in query.mesh.shape) else [0, 1]
 
 
+def _choices(query, key, bias):
+    """Yields, for each way to divide attention, the placement of the tensors with heads and a list of the bias's, if it has one."""
+    from torch.distributed.tensor import Replicate, Shard
+
+    for dimension in [None, *_dimensions(query, key)]:
+        each = Replicate() if dimension is None else Shard(dimension)
+        if bias is None or dimension is None:
+            yield each, [] if bias is None else [each]
+        else:
+            yield each, [_along(dimension, bias, Replicate(), Shard)]
+
+
 def _register(_module):
-    from torch.distributed.tensor import Partial, Replicate, Shard
+    from torch.distributed.tensor import Partial, Replicate
     from torch.distributed.tensor.experimental import register_sharding
 
     @register_sharding(_FORWARD)
     def _forward(query, key, value, bias=None, dropout=0.0, causal=False, debug=False, *, scale=None):
-        shardings = []
-        for each, bias_each in [(Replicate(), Replicate())] + [
-            (Shard(d), None if bias is None else _along(d, bias, Replicate(), Shard)) for d in _dimensions(query, key)
-        ]:
-            outputs = [each, each, *[None] * 7]
-            shardings.append((outputs, [each, each, each] + ([] if bias is None else [bias_each])))
-        return shardings
+        return [([each, each, *[None] * 7], [each] * 3 + of_bias) for each, of_bias in _choices(query, key, bias)]
 
     @register_sharding(_BACKWARD)
     def _backward(gradient, query, key, value, bias, mask, out, logsumexp, cum_q, cum_k, max_q, max_k, dropout, causal, seed,
                   offset, *, scale=None):  # fmt: skip
         of_seed = [] if seed is None else [Replicate()]
         shardings = []
-        for d in [None, *_dimensions(query, key)]:
-            each = Replicate() if d is None else Shard(d)
-            of_bias, of_gradient = [], None
-            if bias is not None:
-                of_bias = [Replicate() if d is None else _along(d, bias, Replicate(), Shard)]
-                of_gradient = Partial() if d is not None and of_bias == [Replicate()] else of_bias[0]
-            outputs = [each, each, each, of_gradient if mask[3] else None]
-            shardings.append((outputs, [each] * 4 + of_bias + [each] * 2 + of_seed))
+        for each, of_bias in _choices(query, key, bias):
+            of_gradient = None
+            if of_bias and mask[3]:
+                summed = each != Replicate() and of_bias == [Replicate()]
+                of_gradient = Partial() if summed else of_bias[0]
+            shardings.append(([each, each, each, of_gradient], [each] * 4 + of_bias + [each] * 2 + of_seed))
         return shardings
 
 
