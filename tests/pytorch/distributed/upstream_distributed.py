@@ -26,33 +26,40 @@ _SERVER = pathlib.Path(__file__).resolve().with_name("upstream_server.py")
 
 
 class _Server:
-    """A process of upstream_server.py. It ends when this object is closed."""
+    """A process of upstream_server.py. It ends at the end of a with statement."""
 
     def __init__(self, options, file):
         paths = [str(options.source)] * bool(options.source) + [os.environ.get("PYTHONPATH", "")]
-        variables = {
+        self._variables = {
             **os.environ, "BACKEND": "nccl", "WORLD_SIZE": str(options.processes), "OMP_NUM_THREADS": "1",
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         }  # fmt: skip
-        self.file = file
+        self._file = str(file)
         self._limit = options.limit
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "torch_rvk.run", str(_SERVER), str(file)],
-            env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
-        self.imported = self._answer()
+        imported = self._start()
+        self.names = re.findall(r"^TEST (\S+)$", imported, re.MULTILINE)
+        self.why_none = "" if self.names else _outcome(imported)
 
-    def run(self, test):
-        """Returns what the test printed. It ends with LATE if the time limit was exceeded."""
-        print(self._limit, test, file=self._process.stdin, flush=True)
-        return self._answer()
+    def __enter__(self):
+        return self
 
-    def has_ended(self):
-        return self._process.poll() is not None
-
-    def close(self):
+    def __exit__(self, *_):
         self._process.stdin.close()
         self._process.wait()
+
+    def outcome(self, test):
+        if self._process.poll() is not None:
+            self._start()
+        print(self._limit, test, file=self._process.stdin, flush=True)
+        return _outcome(self._answer())
+
+    def _start(self):
+        """Returns what the process prints until it is ready."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "torch_rvk.run", str(_SERVER), self._file],
+            env=self._variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        return self._answer()
 
     def _answer(self):
         lines = []
@@ -63,29 +70,6 @@ class _Server:
                 return "".join(lines) + "\nLATE"
             lines.append(line)
         return "".join(lines)  # the process has ended
-
-
-class Runner:
-    def __init__(self, options):
-        self._options = options
-        self._of_thread = threading.local()
-
-    def _server(self, file):
-        """This thread's process for the tests of the file."""
-        server = getattr(self._of_thread, "server", None)
-        if server is None or server.file != file or server.has_ended():
-            if server is not None:
-                server.close()
-            server = self._of_thread.server = _Server(self._options, file)
-        return server
-
-    def names(self, file):
-        """Returns the names of the tests of a file, or the reason why it has none."""
-        imported = self._server(file).imported
-        return re.findall(r"^TEST (\S+)$", imported, re.MULTILINE) or _outcome(imported)
-
-    def outcome(self, file, test):
-        return _outcome(self._server(file).run(test))
 
 
 def _outcome(output):
@@ -118,6 +102,39 @@ def _chosen(options, name, test):
     return any(fnmatch.fnmatch(f"{name}::{test}", pattern if "::" in pattern else f"{pattern}::*") for pattern in patterns)
 
 
+class _Results:
+    """The outcomes by (file, test), which are printed and stored as they come in."""
+
+    def __init__(self, path):
+        self.outcomes = {}
+        self.known = {}
+        self._path = path
+        self._lock = threading.Lock()
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                self.known = {(name, test): outcome for name, test, outcome in map(json.loads, file)}
+
+    def add(self, name, test, outcome):
+        with self._lock:
+            self.outcomes[name, test] = outcome
+            if (name, test) in self.known:
+                return
+            print(f"{name}::{test}: {outcome}", flush=True)
+            if self._path:
+                with open(self._path, "a", encoding="utf-8") as file:
+                    print(json.dumps([name, test, outcome]), file=file)
+
+
+def _run_share(options, name, file, share, shares, results):
+    """Runs every `shares`-th of the chosen tests of a file, from number `share` on, in one server."""
+    with _Server(options, file) as server:
+        if not server.names and share == 0:
+            results.add(name, "(the file)", server.why_none)
+        for test in [test for test in server.names if _chosen(options, name, test)][share::shares]:
+            known = results.known.get((name, test))
+            results.add(name, test, known or server.outcome(test))
+
+
 def _print_table(outcomes):
     """outcomes: by (file, test)."""
     print("\n| file | tests | passed | skipped | failed |\n|---|---|---|---|---|")
@@ -143,29 +160,18 @@ def main():
     options = parser.parse_args()
     if options.source and not (options.source / "distributed").is_dir():
         parser.error(f"{options.source} has no folder distributed; ./fetch_upstream.sh FOLDER fetches PyTorch's tests")
-    known = {}
-    if options.results and os.path.exists(options.results):
-        with open(options.results, encoding="utf-8") as file:
-            known = {(name, test): outcome for name, test, outcome in map(json.loads, file)}
+    results = _Results(options.results)
+    files = dict(_files(options))
+    # Importing the tests of a file takes seconds, but the files differ in how long their tests take.
+    shares = min(options.jobs, max(2, options.jobs // max(1, len(files))))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runner = Runner(options)
-        files = dict(_files(options))
-        outcomes, running = {}, {}
-        for name, tests in zip(files, pool.map(runner.names, files.values())):
-            for test in [tests] if isinstance(tests, str) else tests:
-                if isinstance(tests, str):
-                    outcomes[name, "(the file)"] = tests
-                elif (name, test) in known:
-                    outcomes[name, test] = known[name, test]
-                elif _chosen(options, name, test):
-                    running[pool.submit(runner.outcome, files[name], test)] = name, test
+        running = [
+            pool.submit(_run_share, options, name, file, share, shares, results)
+            for share in range(shares) for name, file in files.items()
+        ]  # fmt: skip
         for finished in concurrent.futures.as_completed(running):
-            name, test = running[finished]
-            outcomes[name, test] = finished.result()
-            print(f"{name}::{test}: {outcomes[name, test]}", flush=True)
-            if options.results:
-                with open(options.results, "a", encoding="utf-8") as file:
-                    print(json.dumps([name, test, outcomes[name, test]]), file=file)
+            finished.result()
+    outcomes = results.outcomes
     if not outcomes:
         parser.error(f"no test matches {' '.join(options.patterns)}")
     _print_table(dict(sorted(outcomes.items())))
