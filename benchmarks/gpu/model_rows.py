@@ -45,7 +45,7 @@ def tested_model(name: str, times: int, device: str, autocast: torch.dtype | Non
     return step
 
 
-def vision_model(package: str, name: str, batch: int, device: str, autocast: torch.dtype | None) -> Timed:
+def vision_model(package: str, name: str, batch: int, device: str, autocast: torch.dtype | None, side: int = 224) -> Timed:
     if package == "timm":
         network = importlib.import_module("timm").create_model(name, num_classes=100)
     else:
@@ -55,7 +55,7 @@ def vision_model(package: str, name: str, batch: int, device: str, autocast: tor
             module.p = 0.0
         if hasattr(module, "drop_prob"):
             module.drop_prob = 0.0
-    x, y = draw(device, batch, 3, 224, 224), torch.randint(0, 100, (batch,)).to(device)
+    x, y = draw(device, batch, 3, side, side), torch.randint(0, 100, (batch,)).to(device)
     return training_step(network.to(device).train(), x, y, torch.optim.SGD, autocast, lr=1e-4, momentum=0.9)
 
 
