@@ -1,4 +1,5 @@
-"""Tells DTensor along which dimensions it can divide attention. PyTorch itself tells it only for CUDA's attention operators."""
+"""Tells DTensor along which dimensions it can divide attention, which PyTorch itself does only for CUDA's operators, and makes it
+predict results on the device."""
 
 import torch
 
@@ -54,7 +55,20 @@ def _register(_module):
         return shardings
 
 
+def _predict_on_device(module):
+    """Before version 2.13, PyTorch predicts the strides of a DTensor's results on the CPU, where they can differ from rvk's
+    (fake_tensors.py)."""
+    original = module._rebuild_tensor_from_dtensor_meta
+
+    def rebuild(spec):
+        with torch.device(spec.mesh.device_type):
+            return original(spec)
+
+    module._rebuild_tensor_from_dtensor_meta = rebuild
+
+
 def install():
     from ..imports import when_imported
 
     when_imported("torch.distributed.tensor", _register)
+    when_imported("torch.distributed.tensor._op_schema", _predict_on_device)

@@ -58,7 +58,7 @@ class Training(unittest.TestCase):
 
     def test_attention_of_dtensors(self):
         for differences in processes.run("training_cases", "attention_of_dtensors", 2):
-            self.assertEqual(len(differences), 21)
+            self.assertGreaterEqual(len(differences), 23)
             for name, difference in differences.items():
                 with self.subTest(name):
                     self.assertLess(difference, 1e-5)

@@ -187,7 +187,15 @@ def attention_of_dtensors():
             result.backward(distribute_tensor(gradient, mesh, [placement]))
             pairs = [(result, expected), *((mine.grad, its.grad) for mine, its in zip(divided, inputs))]
             results[f"{name}, {placement}"] = max((mine.full_tensor() - its).abs().max().item() for mine, its in pairs)
-    for placement in (Replicate(), Shard(0), Shard(1)):
+    expected = nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
+    for placement in (Replicate(), Shard(0), Shard(2)):
+        # As in models, where heads are views of rows: DTensor must know the strides of the result to decide whether to copy it.
+        divided = [distribute_tensor(each.transpose(1, 2).contiguous(), mesh, [placement]) for each in (query, key, value)]
+        result = nn.functional.scaled_dot_product_attention(*(each.transpose(1, 2) for each in divided))
+        result = result.transpose(1, 2).contiguous().view(expected.shape)
+        results[f"views, {placement}"] = (result.full_tensor() - expected).abs().max().item()
+    divides_heads = torch.__version__ >= (2, 13)  # before, DTensor refuses to divide heads with dropout
+    for placement in (Replicate(), Shard(0), Shard(1))[: 3 if divides_heads else 2]:
         divided = [distribute_tensor(tensor, mesh, [placement]).requires_grad_() for tensor in (query, key, torch.ones_like(value))]
         result = nn.functional.scaled_dot_product_attention(*divided, dropout_p=0.5)
         result.sum().backward()
