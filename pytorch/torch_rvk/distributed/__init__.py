@@ -57,12 +57,13 @@ def install():
     distributed = torch.distributed
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
-    from . import group, operators, sharding, sync_batch_norm
+    from . import fake, group, operators, sharding, sync_batch_norm
 
     group.register()
     distributed.Backend.register_backend(NAME, _create, extended_api=True, devices=["cpu", NAME])
     operators.install()
     sharding.install()
+    fake.install()
     sync_batch_norm.install()
     replace("init_process_group", _with_default)
     replace("_broadcast_coalesced", operators.broadcasting_at_once)

@@ -20,6 +20,7 @@ import torch.distributed as dist
 from . import failures, links
 from .between_hosts import BetweenHosts, Operation
 from .failures import PeerFailed
+from .fake import FakeGroup, is_fake
 from .reductions import Reduction
 from .segments import PIECE, Inbox, Outbox, bytes_of, count_of
 
@@ -351,6 +352,8 @@ class Groups:
         """Returns the Group that belongs to a torch.distributed.ProcessGroup. The Group is closed when the ProcessGroup is
         destroyed."""
         group = self._by_name.get(process_group.group_name)
+        if group is None and is_fake(process_group):
+            return FakeGroup(process_group)
         if group is None:
             raise RuntimeError(
                 f"The process group {process_group.group_name} cannot move tensors of rvk: create it with the backend "
