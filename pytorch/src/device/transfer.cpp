@@ -9,11 +9,13 @@
 #include "operator_scope.h"
 #include "pinned.h"
 #include "promised.h"
+#include "tensors.h"
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_conj.h>
 #include <ATen/ops/_neg_view.h>
+#include <ATen/ops/_to_copy_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
@@ -171,6 +173,26 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
     return copy_from(from, to, false);
 }
 
+/// Casts and copies a dense tensor on its device. PyTorch's own implementation goes through the dispatcher
+/// three more times, which takes a sixth of the host's time for a cast.
+at::Tensor to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
+                   std::optional<at::Layout> layout, std::optional<at::Device> device,
+                   std::optional<bool> pinned, bool non_blocking, std::optional<at::MemoryFormat> format) {
+    const at::ScalarType type = dtype.value_or(self.scalar_type());
+    const bool keeps_place = device.value_or(self.device()) == self.device() &&
+                             layout.value_or(at::kStrided) == at::kStrided && !pinned.value_or(false);
+    const bool keeps_format = format.value_or(at::MemoryFormat::Preserve) == at::MemoryFormat::Preserve &&
+                              self.is_non_overlapping_and_dense();
+    const bool is_plain = self.layout() == at::kStrided && !self.is_conj() && !self.is_neg() &&
+                          self.is_complex() == at::isComplexType(type);
+    if (!keeps_place || !keeps_format || !is_plain || self.numel() == 0)
+        return at::native::_to_copy(self, dtype, layout, device, pinned, non_blocking, format);
+    const c10::DeviceGuard guard(self.device());
+    at::Tensor result = make_output(self.sizes(), self.strides(), self.options().dtype(type));
+    copy_on_device(result, self);
+    return result;
+}
+
 at::Scalar local_scalar(const at::Tensor& self) {
     const AllowCopyToHost allow("the caller asked for the value");
     const at::Tensor host = at::empty({}, self.options().device(at::kCPU));
@@ -187,6 +209,7 @@ at::Scalar local_scalar(const at::Tensor& self) {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_copy_from", TORCH_FN(copy_from));
     m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+    m.impl("_to_copy", TORCH_FN(to_copy));
     m.impl("_local_scalar_dense", TORCH_FN(local_scalar));
 }
 // These handle conjugated and negated views themselves. PyTorch's own implementation would call _copy_from
