@@ -33,6 +33,7 @@ ANSWERS = {
         "_cufft_set_plan_cache_max_size": None,
     },
     "torch.cuda": {
+        "_sleep": None,
         "caching_allocator_enable": None,
         "check_error": None,
         "get_allocator_backend": "native",
@@ -108,6 +109,7 @@ REFUSED = {
         "CudaError": _RUNTIME,
         "ExternalStream": "there are no CUDA streams",
         "MemPool": _ALLOCATOR,
+        "_compile_kernel": "there is no compiler for CUDA source; use the operation's PyTorch implementation",
         "caching_allocator_alloc": _ALLOCATOR,
         "caching_allocator_delete": _ALLOCATOR,
         "caching_allocator_disabled": _ALLOCATOR,
