@@ -20,9 +20,26 @@ import unittest.mock
 
 import torch
 
+
+class Pretended:
+    """An operator that returns what `answer` returns, and otherwise has the attributes of the original."""
+
+    def __init__(self, original, answer):
+        self._original = original
+        self._answer = answer
+
+    def __call__(self):
+        return self._answer()
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+
 # Only the processes that run a test may count the devices, because counting uses them.
 PRETENSE = unittest.mock.patch.multiple(
-    torch.ops.rvk, device_count=lambda: int(os.environ["WORLD_SIZE"]), why_no_device=lambda: ""
+    torch.ops.rvk,
+    device_count=Pretended(torch.ops.rvk.device_count, lambda: int(os.environ["WORLD_SIZE"])),
+    why_no_device=Pretended(torch.ops.rvk.why_no_device, lambda: ""),
 )
 PRETENSE.start()
 
