@@ -48,8 +48,10 @@ def run_child(name: str, device: str, options: argparse.Namespace) -> list[list[
     # With rvk registered, PyTorch uses it as the process's accelerator, and CUDA's backward passes fail.
     alone = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1" if device == "rvk" else "0"}
     command = [sys.executable, __file__, "--child", device, "--models", name, "--rounds", str(options.rounds), "--side", str(options.side)]
-    output = subprocess.run(command, env=os.environ | alone, stdout=subprocess.PIPE, text=True, check=True).stdout
-    return json.loads(output)
+    child = subprocess.run(command, env=os.environ | alone, stdout=subprocess.PIPE, text=True, check=False)
+    if child.returncode:
+        raise SystemExit(f"the process for {device} ended with status {child.returncode}; its message is above")
+    return json.loads(child.stdout.splitlines()[-1])  # packages may print before
 
 
 def rows(name: str, devices: list[str], options: argparse.Namespace) -> list[str]:

@@ -338,7 +338,7 @@ class Limits(unittest.TestCase):
         self.assertIn(f"{path}:3: torch.cuda.CUDAGraph", result.stderr)
 
     def test_pytorch_does_not_use_triton(self):
-        """Also where its package is installed. PyTorch decides that without counting the devices: the forked child can use one."""
+        """Even if its package is installed. PyTorch does not count the devices to decide that, so a forked child can use one."""
         result, _ = run_text(
             "import os, sys, types\n"
             "sys.modules['triton'] = types.ModuleType('triton')\n"

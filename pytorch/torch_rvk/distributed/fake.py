@@ -7,8 +7,8 @@ from ..library import NAME
 
 
 class FakeGroup:
-    """Has the methods of a Group that operators.py calls. Their work is complete at once. Results are those of PyTorch 2.13 for CPU
-    tensors: what a rank would get from the others is what it gives them."""
+    """Has the methods of a Group that operators.py calls. Their work is complete at once. This rank gets what it gives the others, as
+    CPU tensors do in PyTorch 2.13."""
 
     def __init__(self, process_group):
         self.rank = process_group.rank()
@@ -44,7 +44,8 @@ class FakeGroup:
     def send(self, _tensor, _to, _tag):
         return _completed()
 
-    receive = send
+    def receive(self, _tensor, _from, _tag):
+        return _completed()
 
     def receive_from_any(self, _tensor, _tag):
         return _completed()

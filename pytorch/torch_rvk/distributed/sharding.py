@@ -22,7 +22,8 @@ def _dimensions(query, key):
 
 
 def _choices(query, key, bias):
-    """Yields, for each way to divide attention, the placement of the tensors with heads and a list of the bias's, if it has one."""
+    """Yields, for each way to divide attention, the placement of the tensors with heads, and a list with the bias's placement, which
+    is empty if there is no bias."""
     from torch.distributed.tensor import Replicate, Shard
 
     for dimension in [None, *_dimensions(query, key)]:

@@ -64,7 +64,7 @@ def _map_meshes(module):
 def _hash(tensors):
     """Replaces PyTorch's function, which reads the tensors with CUDA. With TORCH_DISTRIBUTED_DEBUG=DETAIL, PyTorch logs the hashes of
     pickled objects that it sends with NCCL."""
-    # After numpy(), a tensor can no longer be resized, so a copy takes that.
+    # PyTorch resizes these tensors later, which it cannot do after numpy(), so numpy() gets copies.
     return hash(tuple(tensor.to("cpu", copy=True).numpy().tobytes() for tensor in tensors))
 
 

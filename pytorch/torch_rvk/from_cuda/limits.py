@@ -33,8 +33,8 @@ def _import_comes_from_a_package():
 
 
 def _without_triton(module):
-    """PyTorch would conclude from the device's properties that Triton can generate kernels for it, and counting the devices for
-    that would keep forked children from using them."""
+    """Answers that Triton cannot be used. Otherwise PyTorch asks for the device's properties, which say that it can. That also counts
+    the devices, after which forked children cannot use them."""
     for name in dir(module):
         if name.startswith("has_triton") and name != "has_triton_package":
             setattr(module, name, functools.cache(lambda: False))

@@ -22,7 +22,7 @@ import torch
 
 
 class Pretended:
-    """An operator that returns what `answer` returns, and otherwise has the attributes of the original."""
+    """Has the attributes of an operator, but when called returns what `answer` returns."""
 
     def __init__(self, original, answer):
         self._original = original
