@@ -130,6 +130,29 @@ class Casts(unittest.TestCase):
                     continue
                 self.assertEqual(found.tolist(), function(values.long()).tolist())
 
+    def test_layouts(self):
+        """Casts keep the strides that they keep on the CPU, and return the tensor itself in the same cases."""
+        views = {
+            "contiguous": lambda x: x, "permuted": lambda x: x.permute(2, 0, 3, 1), "one channel": lambda x: x[:, :1],
+            "channels_last": lambda x: x.contiguous(memory_format=torch.channels_last), "part": lambda x: x[:, :, 1:4],
+            "expanded": lambda x: x[:1].expand_as(x), "number": lambda x: x[0, 0, 0, 0], "empty": lambda x: x[:0],
+            "complex": lambda x: torch.complex(x, x + 1), "conjugate": lambda x: torch.complex(x, x + 1).conj(),
+            "negative": lambda x: torch.complex(x, x + 1).conj().imag,
+        }
+        formats = (torch.preserve_format, torch.contiguous_format, torch.channels_last)
+        values = torch.randn(4, 3, 5, 6)
+        for (name, view), memory_format, dtype, copy in itertools.product(
+            views.items(), formats, (torch.float16, torch.float32, torch.int32, torch.complex64), (False, True)
+        ):
+            before, given = view(values), view(values.to(DEVICE))
+            if memory_format == torch.channels_last and before.dim() != 4 or before.is_complex() and not dtype.is_complex:
+                continue
+            with self.subTest(view=name, memory_format=memory_format, dtype=dtype, copy=copy):
+                expected = before.to(dtype, memory_format=memory_format, copy=copy)
+                found = given.to(dtype, memory_format=memory_format, copy=copy)
+                self.assertEqual((found.stride(), found.dtype, found is given), (expected.stride(), expected.dtype, expected is before))
+                torch.testing.assert_close(found.cpu(), expected, rtol=0, atol=0)
+
 
 if __name__ == "__main__":
     unittest.main()
