@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 import zipfile
+import zlib
 
 from run_support import SECONDS, check_each_is_done, environment_for_run, run, run_statements, run_text
 
@@ -309,6 +310,17 @@ dist.destroy_process_group()
             for result in launched, run(*launcher, path):
                 self.assertEqual((result.returncode, result.stdout), (0, "nccl rvk:0\n"), result.stderr)
                 self.assertIn("torch.distributed's backend nccl → the backend rvk", result.stderr)
+
+    def test_hash_of_pickled_objects(self):
+        """Every process computes the same one, and PyTorch can resize the tensor afterwards."""
+        result, _ = run_text(
+            "import torch\n"
+            "from torch_rvk.from_cuda.distributed import _hash\n"
+            "tensor = torch.arange(5, dtype=torch.uint8)\n"
+            "print(_hash([tensor]))\n"
+            "tensor.resize_(9)\n"
+        )
+        self.assertEqual((result.returncode, result.stdout), (0, f"{zlib.crc32(bytes(range(5)))}\n"), result.stderr)
 
 
 class Limits(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import zlib
 
 import torch
 
@@ -64,8 +65,9 @@ def _map_meshes(module):
 def _hash(tensors):
     """Replaces PyTorch's function, which reads the tensors with CUDA. With TORCH_DISTRIBUTED_DEBUG=DETAIL, PyTorch logs the hashes of
     pickled objects that it sends with NCCL."""
-    # PyTorch resizes these tensors later, which it cannot do after numpy(), so numpy() gets copies.
-    return hash(tuple(tensor.to("cpu", copy=True).numpy().tobytes() for tensor in tensors))
+    # PyTorch resizes these tensors later, which it cannot do after numpy(), so numpy() gets copies. The checksum is the same in all
+    # processes; Python's own hash of bytes is not.
+    return zlib.crc32(b"".join(tensor.to("cpu", copy=True).numpy().tobytes() for tensor in tensors))
 
 
 def install():
