@@ -57,8 +57,8 @@ def _register(_module):
 
 
 def _predict_on_device(module):
-    """Before version 2.13, PyTorch predicts the strides of a DTensor's results on the CPU, where they can differ from rvk's
-    (fake_tensors.py)."""
+    """Makes PyTorch predict the strides of a DTensor's results on the mesh's device, as it does from version 2.13 on. On the CPU, they
+    can differ from rvk's (fake_tensors.py)."""
     original = module._rebuild_tensor_from_dtensor_meta
 
     def rebuild(spec):
@@ -72,4 +72,5 @@ def install():
     from ..imports import when_imported
 
     when_imported("torch.distributed.tensor", _register)
-    when_imported("torch.distributed.tensor._op_schema", _predict_on_device)
+    if torch.__version__ < (2, 13):
+        when_imported("torch.distributed.tensor._op_schema", _predict_on_device)
