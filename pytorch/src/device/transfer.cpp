@@ -173,8 +173,8 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
     return copy_from(from, to, false);
 }
 
-/// Casts and copies a dense tensor on its device. PyTorch's own implementation goes through the dispatcher
-/// three more times, which takes a sixth of the host's time for a cast.
+/// Casts or copies a dense tensor on its device. PyTorch's own implementation calls the dispatcher three more
+/// times, which accounts for a sixth of the host's time for a cast.
 at::Tensor to_copy(const at::Tensor& self, std::optional<at::ScalarType> dtype,
                    std::optional<at::Layout> layout, std::optional<at::Device> device,
                    std::optional<bool> pinned, bool non_blocking, std::optional<at::MemoryFormat> format) {

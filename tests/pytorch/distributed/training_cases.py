@@ -189,7 +189,8 @@ def attention_of_dtensors():
             results[f"{name}, {placement}"] = max((mine.full_tensor() - its).abs().max().item() for mine, its in pairs)
     expected = nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).flatten(2)
     for placement in (Replicate(), Shard(0), Shard(2)):
-        # As in models, where heads are views of rows: DTensor must know the strides of the result to decide whether to copy it.
+        # Models make heads by viewing and transposing rows, and turn them back the same way. contiguous() copies only if DTensor
+        # knows the strides of the result.
         divided = [distribute_tensor(each.transpose(1, 2).contiguous(), mesh, [placement]) for each in (query, key, value)]
         result = nn.functional.scaled_dot_product_attention(*(each.transpose(1, 2) for each in divided))
         result = result.transpose(1, 2).contiguous().view(expected.shape)
@@ -199,7 +200,7 @@ def attention_of_dtensors():
         divided = [distribute_tensor(tensor, mesh, [placement]).requires_grad_() for tensor in (query, key, torch.ones_like(value))]
         result = nn.functional.scaled_dot_product_attention(*divided, dropout_p=0.5)
         result.sum().backward()
-        # With ones as values, the results of a head and its values' gradient are both sums of the weights that dropout kept.
+        # All values are 1, so the results of a head add up to the weights that dropout kept, and so do the gradients of its values.
         kept, gradient_of_values = (each.full_tensor()[..., 0].sum(-1) for each in (result, divided[2].grad))
         results[f"dropout, {placement}"] = ((kept - gradient_of_values) / kept).abs().max().item()
     return results

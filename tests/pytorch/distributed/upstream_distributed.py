@@ -162,7 +162,8 @@ def main():
         parser.error(f"{options.source} has no folder distributed; ./fetch_upstream.sh FOLDER fetches PyTorch's tests")
     results = _Results(options.results)
     files = dict(_files(options))
-    # Importing the tests of a file takes seconds, but the files differ in how long their tests take.
+    # Importing a file takes seconds, so at most two jobs share a file, unless there are more jobs than files. With one job for each
+    # file, the file with the longest tests would keep the others waiting.
     shares = min(options.jobs, max(2, options.jobs // max(1, len(files))))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         running = [
