@@ -1,4 +1,4 @@
-"""Measures how much time autocast adds to training steps that the host limits, on rvk and on CUDA.
+"""Measures how much time autocast adds to host-bound training steps, on rvk and on CUDA.
 
     python benchmarks/gpu/autocast_cost.py [--devices rvk,cuda] [--models NAME…] [--rounds N] [--processes N] [--side PIXELS]
 

@@ -27,7 +27,7 @@ class FakeGroup:
         return _completed()
 
     def _sources(self, collective, inputs):
-        """The tensors to copy to the outputs; none for collectives in place."""
+        """The tensors to copy to the outputs; in-place collectives have none."""
         match collective:
             case "all_gather":
                 return [each for each in inputs for _ in range(self.size)]

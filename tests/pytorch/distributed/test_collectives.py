@@ -19,7 +19,7 @@ SECONDS_OF_A_HANG = 3600
 
 
 class WithoutCommunication(unittest.TestCase):
-    """PyTorch's process group fake, with which one process tries a program for four."""
+    """PyTorch's process group fake, which lets one process try a program for four."""
 
     def setUp(self):
         from torch.testing._internal.distributed.fake_pg import FakeStore
