@@ -26,6 +26,17 @@ struct OpenDevices {
     std::mutex mutex;
     std::vector<SettledAtExit*> devices;
     std::thread::id ended_by;
+    bool gave_up = false; ///< waited for as long as an exit may take
+
+    /// With `mutex` locked; returns whether all work has ended.
+    bool settle() {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(gave_up ? 0 : 5);
+        bool settled = true;
+        for (SettledAtExit* const device : devices)
+            settled = device->settle(until) && settled;
+        gave_up = !settled;
+        return settled;
+    }
 
     static OpenDevices& all() {
         // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -47,17 +58,29 @@ extern "C" void rekindle_at_exit(int status, void*) {
     const std::scoped_lock lock(open.mutex);
     open.ended_by = std::this_thread::get_id();
     detail::process_state.store(ProcessState::ending, std::memory_order_release);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    bool settled = true;
-    for (SettledAtExit* const device : open.devices)
-        settled = device->settle(until) && settled;
     // The driver's own handlers run next. They may wait forever for a device that hangs.
-    if (!settled)
+    if (!open.settle())
         end_without_handlers(status, nullptr);
     // Gives other threads time to return from the driver.
     if (!open.devices.empty())
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
+
+/// A driver's compiler creates static objects when it first compiles, after rekindle_at_exit was registered,
+/// so exit() destroys them before it calls rekindle_at_exit, and a compiler that is still running crashes.
+/// The thread-local objects of the thread that calls exit() are destroyed first of all.
+struct EndOfMainThread {
+    EndOfMainThread() = default;
+    EndOfMainThread(const EndOfMainThread&) = delete;
+    EndOfMainThread& operator=(const EndOfMainThread&) = delete;
+    ~EndOfMainThread() {
+        if (!vulkan_usable() || ::gettid() != ::getpid())
+            return;
+        OpenDevices& open = OpenDevices::all();
+        const std::scoped_lock lock(open.mutex);
+        open.settle();
+    }
+};
 
 } // namespace
 
@@ -95,6 +118,7 @@ void watch_process(SettledAtExit& device) {
     }();
     if (!watching)
         throw Error("pthread_atfork or on_exit: out of memory");
+    static thread_local const EndOfMainThread settles_devices;
     OpenDevices& open = OpenDevices::all();
     const std::scoped_lock lock(open.mutex);
     open.devices.push_back(&device);

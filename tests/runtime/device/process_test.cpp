@@ -230,6 +230,16 @@ TEST_F(ProcessDeathTest, CallsDuringProcessExitAreRefused) {
         testing::ExitedWithCode(7), "");
 }
 
+TEST_F(ProcessDeathTest, WorkHasEndedWhenHandlersOfExitRun) {
+    EXPECT_EXIT(
+        {
+            static const Objects& o = *new Objects(busy_objects());
+            std::atexit([] { std::_Exit(o.event.done() ? 7 : 1); }); // where drivers destroy their compilers
+            std::exit(2);
+        },
+        testing::ExitedWithCode(7), "");
+}
+
 TEST_F(ProcessDeathTest, ExitDoesNotWaitForCompilersThatWaitForTheExit) {
     EXPECT_EXIT(
         {
