@@ -5,6 +5,21 @@ function(rekindle_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${REKINDLE_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
+# rekindle_unity_by_folder(SOURCE...)
+# Groups the sources of each folder into batches of at most 4 for a target whose UNITY_BUILD_MODE is GROUP, so that a name in
+# an anonymous namespace need be unique only within its folder.
+function(rekindle_unity_by_folder)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder "${source}" DIRECTORY)
+    file(RELATIVE_PATH name "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
+    string(MAKE_C_IDENTIFIER "${name}" name)
+    math(EXPR count "0${count_${name}} + 1")
+    math(EXPR batch "(${count} - 1) / 4")
+    set(count_${name} ${count})
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${batch}")
+  endforeach()
+endfunction()
+
 # rekindle_library(NAME DEPENDENCY...)
 # Makes the static library rekindle_NAME from the current folder: public headers in include/, sources in src/.
 function(rekindle_library name)

@@ -46,7 +46,7 @@ class Hooks final : public at::PrivateUse1HooksInterface {
 };
 
 /// PyTorch keeps the pointer for the whole process.
-const bool registered = [] {
+const bool hooks_registered = [] {
     at::RegisterPrivateUse1HooksInterface(new Hooks);
     // Names the device for programs without Python; if another library has already named the slot, its name
     // stays.

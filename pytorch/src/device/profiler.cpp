@@ -46,7 +46,7 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
 };
 
 /// PyTorch keeps the pointer for the whole process.
-const bool registered = [] {
+const bool methods_registered = [] {
     torch::profiler::impl::registerPrivateUse1Methods(new Stubs);
     return true;
 }();

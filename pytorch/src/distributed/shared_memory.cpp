@@ -29,7 +29,7 @@ namespace {
 /// device does not show this cost, so copies are preferred unless they take this many times longer.
 constexpr double kernels_must_gain = 1.3;
 
-std::span<std::byte> bytes_of(const at::Tensor& host) {
+std::span<std::byte> host_bytes(const at::Tensor& host) {
     return {static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()};
 }
 
@@ -44,13 +44,13 @@ class Staged final : public SharedMemory {
     Wait write(int rank, std::int64_t begin, std::span<const at::Tensor> tensors) override {
         const std::int64_t number = staging_.download(tensors);
         return Wait(staging_.event_of(number), [this, rank, begin, number] {
-            const std::span filled = bytes_of(staging_.wait_for(number));
+            const std::span filled = host_bytes(staging_.wait_for(number));
             copy_host(memory(rank, begin, filled.size()), filled);
         });
     }
     void copy_to(const at::Tensor& target, int rank, std::int64_t begin) override {
         const at::Tensor host = staging_.host_for(target);
-        copy_host(bytes_of(host), memory(rank, begin, target.nbytes()));
+        copy_host(host_bytes(host), memory(rank, begin, target.nbytes()));
         staging_.upload(target, host);
     }
     at::Tensor read(int rank, std::int64_t begin, const at::Tensor& like) override {
@@ -62,7 +62,7 @@ class Staged final : public SharedMemory {
 
   private:
     std::span<std::byte> memory(int rank, std::int64_t begin, std::size_t bytes) const {
-        return bytes_of(memories_[static_cast<std::size_t>(rank)])
+        return host_bytes(memories_[static_cast<std::size_t>(rank)])
             .subspan(static_cast<std::size_t>(begin), bytes);
     }
 

@@ -16,7 +16,7 @@ namespace rvk {
 
 namespace {
 
-using Parameters = kernels::NormChannelsParameters;
+using kernels::NormChannelsParameters;
 
 using Optional = std::optional<at::Tensor>;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
@@ -52,9 +52,10 @@ struct Layout {
 };
 
 /// The parameters that all batch norm kernels share.
-Parameters parameters_of(const Layout& layout, const at::Tensor& mean, const at::Tensor& variance_or_rstd,
-                         const at::Tensor& weight, double epsilon, bool wide) {
-    Parameters p{};
+NormChannelsParameters parameters_of(const Layout& layout, const at::Tensor& mean,
+                                     const at::Tensor& variance_or_rstd, const at::Tensor& weight,
+                                     double epsilon, bool wide) {
+    NormChannelsParameters p{};
     p.input = address(layout.input);
     p.mean = address(mean);
     p.rstd = address(variance_or_rstd);
@@ -78,7 +79,7 @@ void take_statistics(const Layout& layout, const at::Tensor& mean, const at::Ten
     for (std::int64_t d = 0; d < layout.input.dim(); ++d)
         request.dimensions.push_back({layout.input.size(d), layout.input.stride(d), d == 1 ? 1 : 0, d != 1});
     reduce(request);
-    Parameters p = parameters_of(layout, mean, rstd, {}, epsilon, wide);
+    NormChannelsParameters p = parameters_of(layout, mean, rstd, {}, epsilon, wide);
     p.count = static_cast<std::uint64_t>(layout.channels);
     p.factor = compute_bits(momentum, wide);
     const auto elements = static_cast<double>(layout.elements);
@@ -107,7 +108,7 @@ at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor&
                  bool from_variance, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
                  bool wide) {
     const at::Tensor output = layout.empty();
-    Parameters p = parameters_of(layout, mean, variance_or_rstd, weight, epsilon, wide);
+    NormChannelsParameters p = parameters_of(layout, mean, variance_or_rstd, weight, epsilon, wide);
     p.output = address(output);
     p.bias = bias.defined() ? address(bias) : 0;
     const bool vectors = layout.vectors(wide) && aligned({p.input, p.output});
@@ -175,7 +176,7 @@ ThreeTensors forward(const at::Tensor& self, const Optional& weight, const Optio
 at::Tensor rstd_of(const at::Tensor& variance, const at::TensorOptions& options, double epsilon, bool wide) {
     at::Tensor rstd = at::empty(variance.sizes(), options);
     rstd.copy_(variance);
-    Parameters p{};
+    NormChannelsParameters p{};
     p.mean = p.rstd = address(rstd);
     p.epsilon = compute_bits(epsilon, wide);
     p.count = static_cast<std::uint64_t>(variance.numel());
@@ -191,7 +192,7 @@ at::Tensor input_gradient_of(const Layout& layout, const at::Tensor& gradient, c
                              const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& sum,
                              const at::Tensor& product, bool training, bool wide) {
     const at::Tensor output = layout.empty();
-    Parameters p = parameters_of(layout, mean, rstd, weight, 0, wide);
+    NormChannelsParameters p = parameters_of(layout, mean, rstd, weight, 0, wide);
     p.gradient = address(gradient);
     p.output = address(output);
     p.sum = address(sum);

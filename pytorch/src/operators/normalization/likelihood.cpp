@@ -17,7 +17,7 @@ namespace rvk {
 
 namespace {
 
-using Parameters = kernels::LikelihoodParameters;
+using kernels::LikelihoodParameters;
 
 /// samples × classes × positions; a single sample may lack the sample dimension.
 struct Likelihood {
@@ -43,8 +43,8 @@ struct Likelihood {
                                     "nll_loss of 2^31 targets");
     }
 
-    Parameters parameters() const {
-        Parameters p{};
+    LikelihoodParameters parameters() const {
+        LikelihoodParameters p{};
         p.target = address(target);
         p.weight = weight.defined() ? address(weight) : 0;
         p.ignored = ignored;
@@ -72,7 +72,7 @@ struct Likelihood {
 void each_loss(const Likelihood& problem, const at::Tensor& input, const at::Tensor& output) {
     if (output.numel() == 0)
         return;
-    Parameters p = problem.parameters();
+    LikelihoodParameters p = problem.parameters();
     p.input = address(input);
     p.output = address(output);
     p.count = static_cast<std::uint64_t>(output.numel());
@@ -89,7 +89,7 @@ void reduced_loss(const Likelihood& problem, const at::Tensor& input, const at::
     const std::int64_t elements = problem.samples * problem.places;
     const auto schedule = schedule_reduction(1, elements, true);
     const at::Tensor scratch = reduction_scratch(schedule, 1, input.device());
-    Parameters p = problem.parameters();
+    LikelihoodParameters p = problem.parameters();
     p.input = address(input);
     p.output = address(output);
     p.total_weight = address(total_weight);
@@ -140,7 +140,7 @@ void backward(const at::Tensor& grad_output, const at::Tensor& self, const at::T
     const Likelihood problem(self, target, weight, reduction, ignored);
     const at::Tensor gradient = grad_output.contiguous();
     with_contiguous_output(grad_input, [&](const at::Tensor& to) {
-        Parameters p = problem.parameters();
+        LikelihoodParameters p = problem.parameters();
         p.gradient = address(gradient);
         p.output = address(to);
         p.total_weight = address(total_weight);

@@ -18,10 +18,10 @@ namespace rvk {
 
 namespace {
 
-using Parameters = kernels::SoftmaxParameters;
+using kernels::SoftmaxParameters;
 
 /// What a launch computes; see kernels/normalization/softmax.slang.
-enum class Stage : std::uint32_t { whole, states, results };
+enum class SoftmaxStage : std::uint32_t { whole, states, results };
 
 struct Kernels {
     const kernels::Kernel &rows, &merge;
@@ -51,17 +51,18 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
                          (!result.defined() || address(result) % 16 == 0);
     const std::uint32_t kept_quads = aligned ? keep_lines(schedule, rows.lines, rows.size) : 0;
     const at::Tensor scratch = reduction_scratch(schedule, rows.lines, input.device());
-    const Parameters p{.input = address(input),
-                       .result = result.defined() ? address(result) : 0,
-                       .output = address(output),
-                       .partial = scratch.defined() ? address(scratch) : 0,
-                       .rows = static_cast<std::uint32_t>(rows.lines),
-                       .size = static_cast<std::uint32_t>(rows.size),
-                       .inner = static_cast<std::uint32_t>(rows.inner),
-                       .parts = schedule.parts,
-                       .part_size = schedule.part_size};
+    const SoftmaxParameters p{.input = address(input),
+                              .result = result.defined() ? address(result) : 0,
+                              .output = address(output),
+                              .partial = scratch.defined() ? address(scratch) : 0,
+                              .rows = static_cast<std::uint32_t>(rows.lines),
+                              .size = static_cast<std::uint32_t>(rows.size),
+                              .inner = static_cast<std::uint32_t>(rows.inner),
+                              .parts = schedule.parts,
+                              .part_size = schedule.part_size};
     const bool vectors = !backward && aligned && rows.size % 4 == 0;
-    const auto run = [&](const kernels::Kernel& kernel, Stage stage, std::span<const Access> accesses) {
+    const auto run = [&](const kernels::Kernel& kernel, SoftmaxStage stage,
+                         std::span<const Access> accesses) {
         const bool merges = &kernel == &kernels_of(wide, backward).merge;
         const kernels::SoftmaxConstants constants{
             .logarithmic = logarithmic ? 1u : 0u,
@@ -82,15 +83,15 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
     if (result.defined())
         accesses.push_back(reads(result));
     if (schedule.parts == 1) {
-        run(kernels.rows, Stage::whole, accesses);
+        run(kernels.rows, SoftmaxStage::whole, accesses);
         return;
     }
     accesses.push_back(reads(scratch));
     accesses[1] = writes(scratch);
-    run(kernels.rows, Stage::states, std::span(accesses).first(result.defined() ? 3 : 2));
+    run(kernels.rows, SoftmaxStage::states, std::span(accesses).first(result.defined() ? 3 : 2));
     accesses[1] = writes(output);
-    run(kernels.merge, Stage::whole, std::array{writes(scratch)});
-    run(kernels.rows, Stage::results, accesses);
+    run(kernels.merge, SoftmaxStage::whole, std::array{writes(scratch)});
+    run(kernels.rows, SoftmaxStage::results, accesses);
 }
 
 void forward(const at::Tensor& self, std::int64_t dim, const at::Tensor& out, bool logarithmic) {

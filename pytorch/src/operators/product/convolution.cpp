@@ -106,7 +106,7 @@ Groups tile_groups(std::int64_t columns, std::int64_t rows, std::int64_t z) {
             static_cast<std::uint32_t>(z)};
 }
 
-std::uint32_t narrow(std::int64_t value, const char* what) {
+std::uint32_t checked(std::int64_t value, const char* what) {
     TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
                                 "convolutions with ", value, " ", what);
     return static_cast<std::uint32_t>(value);
@@ -161,32 +161,32 @@ struct Work {
         p.other = address(operands.other);
         p.result = address(operands.result);
         p.bias = operands.bias.defined() ? address(operands.bias) : 0;
-        p.m = narrow(m, "channels");
-        p.n = narrow(n, "columns");
-        p.k = narrow(k, "products in a sum");
-        p.k_part = narrow(k_part, "products in a part");
-        p.channels = narrow(channels, "channels");
-        p.groups = narrow(g.groups, "groups");
-        p.image_depth = narrow(image[0], "planes");
-        p.image_height = narrow(image[1], "rows");
-        p.image_width = narrow(image[2], "pixels in a row");
-        p.grid_depth = narrow(grid[0], "planes");
-        p.grid_height = narrow(grid[1], "rows");
-        p.grid_width = narrow(grid[2], "pixels in a row");
-        p.kernel_depth = narrow(g.kernel[0], "planes of the kernel");
+        p.m = checked(m, "channels");
+        p.n = checked(n, "columns");
+        p.k = checked(k, "products in a sum");
+        p.k_part = checked(k_part, "products in a part");
+        p.channels = checked(channels, "channels");
+        p.groups = checked(g.groups, "groups");
+        p.image_depth = checked(image[0], "planes");
+        p.image_height = checked(image[1], "rows");
+        p.image_width = checked(image[2], "pixels in a row");
+        p.grid_depth = checked(grid[0], "planes");
+        p.grid_height = checked(grid[1], "rows");
+        p.grid_width = checked(grid[2], "pixels in a row");
+        p.kernel_depth = checked(g.kernel[0], "planes of the kernel");
         p.kernel_height_width = pack_16_bits(g.kernel[1], g.kernel[2]);
         p.stride_depth_height = pack_16_bits(g.stride[0], g.stride[1]);
         p.stride_width_dilation_depth = pack_16_bits(g.stride[2], g.dilation[0]);
         p.dilation_height_width = pack_16_bits(g.dilation[1], g.dilation[2]);
         p.padding_depth_height = pack_16_bits(g.padding[0], g.padding[1]);
-        p.padding_width = narrow(g.padding[2], "pixels of padding");
+        p.padding_width = checked(g.padding[2], "pixels of padding");
         const Size3& counted = operation == Operation::weight_gradient ? grid : g.kernel;
         const Quotient depth(counted[0]), height(counted[1]), width(counted[2]);
         p.depth_multiplier = depth.multiplier;
         p.height_multiplier = height.multiplier;
         p.width_multiplier = width.multiplier;
         p.shifts = depth.shift | (height.shift << 8) | (width.shift << 16);
-        narrow(channels * volume(image), "elements in an image");
+        checked(channels * volume(image), "elements in an image");
         return p;
     }
 

@@ -16,6 +16,11 @@ inline std::int64_t volume(const Size3& size) {
     return size[0] * size[1] * size[2];
 }
 
+/// For sizes that have been checked.
+inline std::uint32_t narrow(std::int64_t value) {
+    return static_cast<std::uint32_t>(value);
+}
+
 /// A convolution that is not transposed: input [batch, groups * in_channels, input...], weight [groups *
 /// out_channels, in_channels, kernel...], output [batch, groups * out_channels, output...]. Missing
 /// dimensions have size 1.

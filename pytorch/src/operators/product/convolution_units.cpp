@@ -29,7 +29,7 @@ using products::Plan;
 constexpr std::int64_t least_tile = 64;
 
 /// The product C = A * B that convolution_units.slang computes.
-struct Work {
+struct UnitsWork {
     const Geometry& g;
     Operation operation;
     std::uint32_t form;
@@ -38,7 +38,7 @@ struct Work {
     std::int64_t image_channels, matrix_rows; ///< matrix_rows: of the weight, or channels of the gradient
 
     /// by_channels: the result is contiguous, not in channels_last.
-    Work(const Geometry& geometry, Operation op, bool by_channels) : g(geometry), operation(op) {
+    UnitsWork(const Geometry& geometry, Operation op, bool by_channels) : g(geometry), operation(op) {
         const bool backward = op == Operation::input_gradient;
         form = op == Operation::weight_gradient ? kernels::value::convolution_form_of_weight
                : by_channels                    ? kernels::value::convolution_form_by_channels
@@ -77,15 +77,12 @@ struct Work {
     kernels::ConvolutionUnitsParameters parameters() const;
 };
 
-std::uint32_t narrow(std::int64_t value) {
-    return static_cast<std::uint32_t>(value);
-}
 std::int32_t narrow_signed(std::int64_t value) {
     return static_cast<std::int32_t>(value);
 }
 
 /// The parameters except the addresses and k_part.
-kernels::ConvolutionUnitsParameters Work::parameters() const {
+kernels::ConvolutionUnitsParameters UnitsWork::parameters() const {
     const bool backward = operation == Operation::input_gradient;
     const std::int64_t sign = backward ? -1 : 1;
     const Quotient eights(image_channels / 8), taps(g.kernel[2]), height(grid[1]), width(grid[2]);
@@ -122,7 +119,7 @@ struct Factors {
 };
 
 /// result: float32 [parts, m, n] if k is split, otherwise in the result's dtype.
-void launch_product(const Work& work, const Plan& plan, const Factors& factors, const Tensor& result,
+void launch_product(const UnitsWork& work, const Plan& plan, const Factors& factors, const Tensor& result,
                     const Tensor& bias) {
     const products::Tile& tile = plan.tile;
     const bool in_parts = plan.parts > 1;
@@ -156,7 +153,7 @@ void launch_product(const Work& work, const Plan& plan, const Factors& factors, 
 }
 
 /// Sums the parts into the result: [pixels, channels], or [channels, pixels] for each image.
-void combine_pixels(const Work& work, const Plan& plan, const Tensor& sums, const Tensor& result,
+void combine_pixels(const UnitsWork& work, const Plan& plan, const Tensor& sums, const Tensor& result,
                     const Tensor& bias) {
     const std::int64_t pixels = volume(work.grid), m = work.m, n = work.n;
     const bool images = work.by_channels();
@@ -171,7 +168,7 @@ void combine_pixels(const Work& work, const Plan& plan, const Tensor& sums, cons
 }
 
 /// Sums the parts [output channels, taps, input channels] into the weight's gradient.
-void combine_weight(const Work& work, const Plan& plan, const Tensor& sums, const Tensor& weight) {
+void combine_weight(const UnitsWork& work, const Plan& plan, const Tensor& sums, const Tensor& weight) {
     const std::int64_t m = work.m, n = work.n, taps = volume(work.g.kernel), channels = work.image_channels;
     const ProductSizes sizes{weight.device(), weight.scalar_type(), is_by_pixels(weight) ? 1 : taps};
     if (is_by_pixels(weight))
@@ -182,7 +179,7 @@ void combine_weight(const Work& work, const Plan& plan, const Tensor& sums, cons
                       {address(weight), m, channels, n, taps, 1, writes(weight)});
 }
 
-Tensor sums_of(const Work& work, const Plan& plan, const Tensor& result) {
+Tensor sums_of(const UnitsWork& work, const Plan& plan, const Tensor& result) {
     return at::empty({plan.parts, work.m, work.n}, result.options().dtype(at::kFloat));
 }
 
@@ -191,7 +188,7 @@ Tensor aligned(const Tensor& tensor) {
     return address(tensor) % 16 == 0 ? tensor : tensor.clone();
 }
 
-void run_pixels(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
+void run_pixels(const UnitsWork& work, const Plan& plan, const ConvolutionOperands& operands) {
     const Tensor &weight = operands.other, &bias = operands.bias, &result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image));
     const Tensor matrix =
@@ -206,7 +203,7 @@ void run_pixels(const Work& work, const Plan& plan, const ConvolutionOperands& o
     combine_pixels(work, plan, sums, result, bias);
 }
 
-void run_weight(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
+void run_weight(const UnitsWork& work, const Plan& plan, const ConvolutionOperands& operands) {
     const Tensor& result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image)), gradient = aligned(by_pixels(operands.other));
     if (plan.parts > 1) {
@@ -242,7 +239,7 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     if (convolution.is_padded() && g.per_pixel()) // a matrix product needs no padding
         return false;
     const Geometry& padded = convolution.geometry();
-    const Work work(padded, operation, false);
+    const UnitsWork work(padded, operation, false);
     if (std::min({work.m, work.n, work.k}) < 16 || !work.fits())
         return false;
     // Assumes the worst case: contiguous images, which must be copied to channels_last.
@@ -256,7 +253,7 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
 
 namespace {
 
-void run(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
+void run(const UnitsWork& work, const Plan& plan, const ConvolutionOperands& operands) {
     if (work.of_weight())
         run_weight(work, plan, operands);
     else
@@ -264,7 +261,7 @@ void run(const Work& work, const Plan& plan, const ConvolutionOperands& operands
 }
 
 /// Returns the plan that measures fastest.
-Plan tuned_plan(const Work& work, const Plan& plan, const ConvolutionOperands& operands) {
+Plan tuned_plan(const UnitsWork& work, const Plan& plan, const ConvolutionOperands& operands) {
     if (!is_tuned({operands.result}))
         return plan;
     const at::ScalarType dtype = operands.result.scalar_type();
@@ -295,7 +292,7 @@ void convolve_on_units(const Geometry& g, ConvolutionOperation operation,
     }
     if (operation == Operation::weight_gradient && sum_products_of_images(g, operands))
         return;
-    const Work work(g, operation, !is_by_pixels(operands.result));
+    const UnitsWork work(g, operation, !is_by_pixels(operands.result));
     const Tensor& result = operands.result;
     const auto plan = planner(result.device().index()).unit_plan(work.shape(result.scalar_type()));
     TORCH_INTERNAL_ASSERT(plan);

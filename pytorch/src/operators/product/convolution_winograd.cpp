@@ -67,10 +67,6 @@ bool is_faster(const Geometry& g, Operation operation, c10::Device device) {
                                         pixels * static_cast<double>(volume(g.kernel)) * in * out);
 }
 
-std::uint32_t narrow(std::int64_t value) {
-    return static_cast<std::uint32_t>(value);
-}
-
 /// An image, a result or its gradient: [images, channels, pixels...].
 struct Pixels {
     Tensor tensor;

@@ -22,7 +22,7 @@ namespace {
 
 enum class Cumulation : std::uint32_t { sum, product, maximum, minimum, log_sum_exp };
 
-using Parameters = kernels::CumulativeParameters;
+using kernels::CumulativeParameters;
 
 struct Kernels {
     const kernels::Kernel &cumulate, &totals, &before;
@@ -59,15 +59,15 @@ void cumulate(const at::Tensor& output, const at::Tensor& indices, const at::Ten
     const Lines lines(input, dim);
     const auto schedule = schedule_lines(lines.lines, lines.size, lines.inner == 1, longest);
     const at::Tensor scratch = reduction_scratch(schedule, lines.lines, input.device());
-    const Parameters p{.input = address(input),
-                       .output = address(output),
-                       .indices = indices.defined() ? address(indices) : 0,
-                       .partial = scratch.defined() ? address(scratch) : 0,
-                       .lines = static_cast<std::uint32_t>(lines.lines),
-                       .size = static_cast<std::uint32_t>(lines.size),
-                       .inner = static_cast<std::uint32_t>(lines.inner),
-                       .parts = schedule.parts,
-                       .part_size = schedule.part_size};
+    const CumulativeParameters p{.input = address(input),
+                                 .output = address(output),
+                                 .indices = indices.defined() ? address(indices) : 0,
+                                 .partial = scratch.defined() ? address(scratch) : 0,
+                                 .lines = static_cast<std::uint32_t>(lines.lines),
+                                 .size = static_cast<std::uint32_t>(lines.size),
+                                 .inner = static_cast<std::uint32_t>(lines.inner),
+                                 .parts = schedule.parts,
+                                 .part_size = schedule.part_size};
     const bool vectors = lines.inner == 1 && lines.size % 4 == 0 && p.input % 16 == 0 && p.output % 16 == 0;
     const kernels::CumulativeConstants of_lines{.operation = static_cast<std::uint32_t>(operation),
                                                 .input_type = dtype_code(input.scalar_type()),

@@ -108,13 +108,14 @@ std::int32_t narrow(std::int64_t stride) {
     return static_cast<std::int32_t>(stride);
 }
 
-using Parameters = kernels::ReductionParameters;
+using kernels::ReductionParameters;
 
-Parameters parameters_of(const ReductionRequest& request, const Dimensions& kept, const Dimensions& reduced) {
+ReductionParameters parameters_of(const ReductionRequest& request, const Dimensions& kept,
+                                  const Dimensions& reduced) {
     const auto dimension = [](const Dimensions& d, std::size_t i) {
         return i < d.size() ? d[i] : ReductionDimension{};
     };
-    Parameters p{};
+    ReductionParameters p{};
     p.input = address(request.input);
     p.output = address(request.output);
     p.second = request.second.defined() ? address(request.second) : 0;
@@ -292,7 +293,7 @@ void reduce(ReductionRequest request) {
     const auto schedule = schedule_reduction(outputs, elements, adjacent);
     const at::Tensor scratch = reduction_scratch(schedule, outputs, request.input.device());
 
-    Parameters p = parameters_of(request, kept, reduced);
+    ReductionParameters p = parameters_of(request, kept, reduced);
     p.argument = argument_bits(request, arithmetic);
     p.partial = scratch.defined() ? address(scratch) : 0;
     p.parts = schedule.parts;

@@ -14,7 +14,7 @@ namespace rvk {
 
 namespace {
 
-using Parameters = kernels::RadixParameters;
+using kernels::RadixParameters;
 
 constexpr std::int64_t digits = 256, digit_bits = 8;
 constexpr std::int64_t block_size = 4096; // elements per workgroup
@@ -36,15 +36,15 @@ struct Moved {
 };
 
 /// An empty `from` stands for the input, an empty `to` for the results.
-void sort_by_digit(Parameters p, const SortedLines& sorted, const Moved& from, const Moved& to) {
+void sort_by_digit(RadixParameters p, const SortedLines& sorted, const Moved& from, const Moved& to) {
     const bool first = !from.elements.defined(), last = !to.elements.defined();
     const at::Tensor& source = first ? sorted.input : from.elements;
     const c10::Device device = source.device();
     const std::int64_t blocks = blocks_of(sorted.lines);
-    const Parameters::Constants constants{.input_type = dtype_code(source.scalar_type()),
-                                          .descending = sorted.descending ? 1u : 0u,
-                                          .first_pass = first ? 1u : 0u,
-                                          .last_pass = last ? 1u : 0u};
+    const RadixParameters::Constants constants{.input_type = dtype_code(source.scalar_type()),
+                                               .descending = sorted.descending ? 1u : 0u,
+                                               .first_pass = first ? 1u : 0u,
+                                               .last_pass = last ? 1u : 0u};
     at::Tensor counts = make_words(blocks * digits, device);
     p.counts = address(counts);
     if (!first) {
@@ -75,7 +75,7 @@ bool can_radix_sort(const SortedLines& sorted) {
 }
 
 void radix_sort(const SortedLines& sorted) {
-    auto p = line_parameters<Parameters>(sorted);
+    auto p = line_parameters<RadixParameters>(sorted);
     p.first = static_cast<std::uint32_t>(sorted.first);
     const auto bits = static_cast<std::uint32_t>(8 * sorted.input.element_size());
     Moved from, to;

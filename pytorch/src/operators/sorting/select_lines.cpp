@@ -15,11 +15,11 @@ namespace rvk {
 
 namespace {
 
-using Parameters = kernels::SelectParameters;
-using Constants = Parameters::Constants;
+using kernels::SelectParameters;
+using Constants = SelectParameters::Constants;
 
 constexpr std::int64_t most_entries = 2048; // elements that a workgroup can sort
-constexpr std::int64_t digits = 2048, digit_bits = 11;
+constexpr std::int64_t select_digits = 2048, select_digit_bits = 11;
 constexpr std::int64_t state_words = 10;
 constexpr std::int64_t step = 1024; // elements that a workgroup reads in one iteration
 /// A line gets a single workgroup if there are enough lines to fill a GPU, or if the line is so short that
@@ -39,17 +39,19 @@ struct Scratch {
     at::Tensor states, histograms, keys, places;
 
     Scratch(std::int64_t lines, std::int64_t entries, c10::Device device)
-        : states(make_words(lines * state_words, device)), histograms(make_words(lines * digits, device)),
+        : states(make_words(lines * state_words, device)),
+          histograms(make_words(lines * select_digits, device)),
           keys(at::empty({lines, entries}, at::TensorOptions(device).dtype(at::kLong))),
           places(make_words(lines * entries, device)) {}
 };
 
-Parameters make_parameters(const SortedLines& sorted) {
-    auto p = line_parameters<Parameters>(sorted);
+SelectParameters select_parameters(const SortedLines& sorted) {
+    auto p = line_parameters<SelectParameters>(sorted);
     p.last = static_cast<std::uint32_t>(sorted.last());
     const auto place_bits = std::bit_width(p.size - 1);
-    p.passes = static_cast<std::uint32_t>(kernels::ceil_div(8 * sorted.input.element_size(), digit_bits) +
-                                          kernels::ceil_div(std::int64_t(place_bits), digit_bits));
+    p.passes =
+        static_cast<std::uint32_t>(kernels::ceil_div(8 * sorted.input.element_size(), select_digit_bits) +
+                                   kernels::ceil_div(std::int64_t(place_bits), select_digit_bits));
     return p;
 }
 
@@ -60,7 +62,7 @@ c10::SmallVector<Access, 4> result_accesses(const SortedLines& sorted) {
     return accesses;
 }
 
-void select_with_shared_lines(Parameters p, const SortedLines& sorted, const Constants& constants) {
+void select_with_shared_lines(SelectParameters p, const SortedLines& sorted, const Constants& constants) {
     const c10::Device device = sorted.input.device();
     const std::int64_t lines = sorted.lines.lines, size = sorted.lines.size;
     const std::int64_t even = kernels::ceil_div(size, std::max<std::int64_t>(target_parts / lines, 1));
@@ -97,7 +99,7 @@ void select_with_shared_lines(Parameters p, const SortedLines& sorted, const Con
 }
 
 void select(const SortedLines& sorted, std::uint32_t median) {
-    const Parameters p = make_parameters(sorted);
+    const SelectParameters p = select_parameters(sorted);
     const auto room = static_cast<std::int64_t>(std::bit_ceil(4 * static_cast<std::uint64_t>(sorted.kept)));
     const Constants constants{
         .input_type = dtype_code(sorted.input.scalar_type()),

@@ -15,7 +15,7 @@ namespace rvk {
 
 namespace {
 
-using Parameters = kernels::SortingParameters;
+using kernels::SortingParameters;
 
 /// Keys and indices of runs in memory.
 struct Runs {
@@ -26,14 +26,14 @@ struct Runs {
           indices(make_words(input.numel(), input.device())) {}
 };
 
-Parameters make_parameters(const SortedLines& sorted) {
-    auto p = line_parameters<Parameters>(sorted);
+SortingParameters sort_parameters(const SortedLines& sorted) {
+    auto p = line_parameters<SortingParameters>(sorted);
     p.first = static_cast<std::uint32_t>(sorted.first);
     return p;
 }
 
 /// Sorts into `runs`, or, if it is null and each line is one run, into the results.
-void sort_runs(Parameters p, const SortedLines& sorted, const Runs* runs) {
+void sort_runs(SortingParameters p, const SortedLines& sorted, const Runs* runs) {
     const auto length = std::max<std::uint32_t>(
         std::bit_ceil(static_cast<std::uint32_t>(std::min(sorted.lines.size, longest_run))), 2);
     const auto entries = std::max<std::uint32_t>(length, 512);
@@ -55,7 +55,7 @@ void sort_runs(Parameters p, const SortedLines& sorted, const Runs* runs) {
             .last_pass = runs == nullptr ? 1u : 0u});
 }
 
-void merge_runs(Parameters p, const SortedLines& sorted, Runs from, Runs to) {
+void merge_runs(SortingParameters p, const SortedLines& sorted, Runs from, Runs to) {
     const at::Tensor& input = sorted.input;
     for (std::int64_t run = longest_run; run < p.size; run *= 2) {
         const bool last = 2 * run >= p.size;
@@ -102,15 +102,15 @@ void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std:
         return;
     const SortedLines sorted{input, Lines(input, dim), descending, first, kept, values, indices};
     if (sorted.lines.size <= longest_run) {
-        sort_runs(make_parameters(sorted), sorted, nullptr);
+        sort_runs(sort_parameters(sorted), sorted, nullptr);
     } else if (can_select(sorted)) {
         select_lines(sorted);
     } else if (sorts_by_digits(sorted)) {
         radix_sort(sorted);
     } else {
         const Runs runs(input);
-        sort_runs(make_parameters(sorted), sorted, &runs);
-        merge_runs(make_parameters(sorted), sorted, runs, Runs(input));
+        sort_runs(sort_parameters(sorted), sorted, &runs);
+        merge_runs(sort_parameters(sorted), sorted, runs, Runs(input));
     }
 }
 
