@@ -37,16 +37,13 @@ build_device() {
 
 # test_module MODULE.py: runs one module with pytest in a separate process and prints pytest's last line, or the exit
 # status of a process that died. A module that takes longer than an hour hangs; the limit is high because the CPU emulates
-# the GPU and the machine may be busy. REKINDLE_TEST_PART (tests/pytorch/conftest.py) applies only to long and distributed
-# tests, and to all if DEVICE_SANITIZER names the libraries to preload for a build with a sanitizer.
+# the GPU and the machine may be busy. DEVICE_SANITIZER names the libraries to preload for a build with a sanitizer.
 test_module() {
     local name=${1%.py} status=0 last sanitizer=()
     name=${name//\//.}
     if [[ -n ${DEVICE_SANITIZER:-} ]]; then
         # Python and PyTorch leave memory allocated when they end.
         sanitizer=(env "LD_PRELOAD=$DEVICE_SANITIZER" "ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}")
-    elif [[ $1 != long/* && $1 != distributed/* ]]; then
-        local -x REKINDLE_TEST_PART=
     fi
     timeout 3600 "${sanitizer[@]}" "$PYTHON" -m pytest --quiet --junitxml="$RESULTS/$name.xml" "$1" >"$RESULTS/$name.log" 2>&1 || status=$?
     printf '%s\n' "$status" >"$RESULTS/$name.status"
@@ -59,14 +56,13 @@ test_module() {
 # poison mode and calls COUNTER PASSED FAILED SKIPPED. A module uses up to 1.5 GB of memory, so at most four run at the same
 # time, and OpenMP threads that spin while they wait would take the CPUs from each other.
 run_device_modules() {
-    local counter=$1 folder=$2 results=$2/test-results jobs counts divided='the tests in long and distributed'
+    local counter=$1 folder=$2 results=$2/test-results jobs counts
     shift 2
     jobs=$(nproc)
     rm -rf -- "$results"
     mkdir -p "$results"
-    [[ -z ${DEVICE_SANITIZER:-} ]] || divided='all tests'
     [[ -z ${REKINDLE_TEST_PART:-} ]] ||
-        say "Runs only part $REKINDLE_TEST_PART of $divided (REKINDLE_TEST_PART= runs all)."
+        say "Runs only part $REKINDLE_TEST_PART of each module's tests (REKINDLE_TEST_PART= runs all)."
     (
         cd "$REPOSITORY/tests/pytorch" || exit
         export PYTHON RESULTS=$results PYTHONPATH=$folder/python REKINDLE_POISON=1
@@ -81,14 +77,6 @@ run_device_modules() {
     read -ra counts <<<"$(tail -1 <<<"$counts")"
     [[ ${#counts[@]} == 3 ]] || fail "The tests could not be run: ${counts[*]}"
     "$counter" "${counts[@]}"
-}
-
-# part_of_commit COUNT: prints a part such as "2/4". The commit's hash alone decides it, so later commits run the others.
-# Prints nothing if git does not know the commit.
-part_of_commit() {
-    local commit
-    commit=$(git -c safe.directory="$REPOSITORY" -C "$REPOSITORY" rev-parse HEAD 2>/dev/null) || return 0
-    printf '%s/%s\n' $((0x${commit:0:6} % $1 + 1)) "$1"
 }
 
 # modules_of FOLDER…: the test modules in these folders of tests/pytorch.
