@@ -1,12 +1,12 @@
 """Compares operators and training steps on rvk with PyTorch's CUDA on the same GPU; float32 is without TF32.
 
-    python benchmarks/gpu/pytorch_device.py [--models | --edges] [--only WORD…] [--rounds N] [--device rvk]
+    python benchmarks/gpu/pytorch_device.py [--models | --edges | --causes] [--only WORD…] [--rounds N] [--device rvk]
         [--against cuda] [--seconds S]
 
 Each row: milliseconds on both; "speed": CUDA's time divided by ours (1 = equal); TFLOP/s where a row counts operations.
-The rows are those of device_cases.py, with --models those of model_rows.py (training steps of whole models), or with --edges
-those of edge_cases.py (sizes just below and above those at which the kernel changes). The two devices alternate, each in its
-own process.
+The rows are those of device_cases.py; with --models those of model_rows.py (training steps of whole models), with --edges those
+of edge_cases.py (sizes just below and above those at which the kernel changes), with --causes those of cause_cases.py (the
+slowest products and convolutions with one size varied). The two devices alternate, each in its own process.
 Before a figure counts, a device has run the same work for 60 ms, because an idle GPU runs at a fraction of its clock;
 figures are medians over the rounds, each of as many runs as fill --seconds.
 The results of both are compared in the same run; a row whose values differ says so, and the exit status is 1.
@@ -37,6 +37,9 @@ def cases_of(table: str) -> Sequence[Case]:
         return device_cases.CASES
     if table == "edges":
         from edge_cases import CASES
+        return CASES
+    if table == "causes":
+        from cause_cases import CASES
         return CASES
     from model_rows import model_rows
     return model_rows()
@@ -160,6 +163,8 @@ def main() -> int:
                         help="training steps of whole models instead of operators")
     tables.add_argument("--edges", dest="table", action="store_const", const="edges",
                         help="sizes just below and above those at which the kernel changes")
+    tables.add_argument("--causes", dest="table", action="store_const", const="causes",
+                        help="the slowest products and convolutions with one size varied")
     parser.add_argument("--only", nargs="*", default=[""], help="run only cases whose name contains one of these texts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="that the runs of one round fill")
