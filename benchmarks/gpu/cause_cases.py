@@ -1,11 +1,11 @@
-"""The rows of pytorch_device.py --causes: the slowest products and convolutions with one size varied, and the same bytes only read or
-only written. A part of the time that does not depend on the size is spent on what does not depend on it either.
+"""The rows of pytorch_device.py --causes: the slowest products and convolutions with one size varied, beside kernels that only read or
+only write the same bytes. Where the time hardly changes with a size, the loop over that size is not what takes long.
 """
 
 import itertools
 
 import torch
-from device_cases import NAMES, Case, convolution, draw, product
+from device_cases import NAMES, Case, convolution, elementwise, product
 
 TERMS = (16, 32, 64, 128, 256, 512)
 BATCHES = (12, 24, 48, 96, 192, 384)
@@ -14,32 +14,19 @@ CHANNELS = (128, 192, 256, 288, 320, 352, 384, 448, 512)
 SIDE = 8192
 
 
-def filling(*shape: int, dtype: torch.dtype):
-    def make(device: str):
-        x = draw(device, *shape, dtype=dtype)
-        return lambda: x.fill_(1)
-    return make
-
-
-def largest(*shape: int, dtype: torch.dtype):
-    def make(device: str):
-        x = draw(device, *shape, dtype=dtype)
-        return lambda: x.amax()
-    return make
-
-
 def batch_cases() -> list[Case]:
     half = torch.float16
     sizes = [(96, k) for k in TERMS] + [(batch, 64) for batch in BATCHES]
     return [Case(f"bmm {batch} of 512x{k} by {k}x512 float16", product(512, 512, k, half, batch=batch), 2 * batch * k * 512 ** 2)
-            for batch, k in dict.fromkeys(sizes)] + [Case("bmm: fill its result, 96x512x512 float16", filling(96, 512, 512, dtype=half))]
+            for batch, k in dict.fromkeys(sizes)] + [
+        Case("bmm: fill its result, 96x512x512 float16", elementwise(lambda x: x.fill_(1), 96, 512, 512, dtype=half))]
 
 
 def row_cases() -> list[Case]:
     dtypes = (torch.float16, torch.float32)
     return [Case(f"rows: {rows} by {SIDE}x{SIDE} {layout} {NAMES[dtype]}", product(rows, SIDE, SIDE, dtype, layout), 2 * rows * SIDE ** 2)
             for dtype, layout in itertools.product(dtypes, ("NN", "NT")) for rows in ROWS] + [
-        Case(f"rows: amax of {SIDE}x{SIDE} {NAMES[dtype]}", largest(SIDE, SIDE, dtype=dtype)) for dtype in dtypes]
+        Case(f"rows: amax of {SIDE}x{SIDE} {NAMES[dtype]}", elementwise(torch.amax, SIDE, SIDE, dtype=dtype)) for dtype in dtypes]
 
 
 def channel_cases() -> list[Case]:

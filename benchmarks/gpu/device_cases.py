@@ -103,9 +103,10 @@ def attention(shape: tuple[int, int, int, int], causal: bool, backward: bool, dt
     return make
 
 
-def elementwise(function: Callable[[torch.Tensor], torch.Tensor], *shape: int) -> Callable[[str], Timed]:
+def elementwise(function: Callable[[torch.Tensor], torch.Tensor], *shape: int,
+                dtype: torch.dtype = torch.float32) -> Callable[[str], Timed]:
     def make(device: str) -> Timed:
-        x = draw(device, *shape)
+        x = draw(device, *shape, dtype=dtype)
         return lambda: function(x)
     return make
 
