@@ -26,9 +26,9 @@ struct OpenDevices {
     std::mutex mutex;
     std::vector<SettledAtExit*> devices;
     std::thread::id ended_by;
-    bool gave_up = false; ///< waited for as long as an exit may take
+    bool gave_up = false; ///< work was still running after five seconds; the process waits for it only once
 
-    /// With `mutex` locked; returns whether all work has ended.
+    /// Waits for the work of all devices and returns whether it has ended. The caller has locked `mutex`.
     bool settle() {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(gave_up ? 0 : 5);
         bool settled = true;
@@ -66,9 +66,10 @@ extern "C" void rekindle_at_exit(int status, void*) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
-/// A driver's compiler creates static objects when it first compiles, after rekindle_at_exit was registered,
-/// so exit() destroys them before it calls rekindle_at_exit, and a compiler that is still running crashes.
-/// The thread-local objects of the thread that calls exit() are destroyed first of all.
+/// Waits for the work of all devices when the main thread calls exit(). rekindle_at_exit alone would come too
+/// late: a driver's compiler creates static objects when it first compiles, which is after rekindle_at_exit
+/// was registered, so exit() destroys them before it calls rekindle_at_exit, and a compiler that is still
+/// running crashes. exit() destroys the thread-local objects of its thread before anything else.
 struct EndOfMainThread {
     EndOfMainThread() = default;
     EndOfMainThread(const EndOfMainThread&) = delete;

@@ -53,8 +53,8 @@ class SettledAtExit {
 
 /// Handles forks and process exit from now on, and settles `device` at exit. If its work does not end within
 /// five seconds, the driver's own handlers, which may wait for it forever, do not run. Call it once the
-/// driver is loaded, so that this handler runs before the driver's own. If the main thread calls it and
-/// exits, the device is also settled before any other handler of exit() runs.
+/// driver is loaded, so that this handler runs before the driver's own. If the main thread has called it and
+/// later calls exit(), the device is settled before any handler of exit() runs.
 void watch_process(SettledAtExit& device);
 void forget_device(SettledAtExit& device) noexcept;
 
