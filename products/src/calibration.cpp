@@ -39,7 +39,7 @@ constexpr std::array measured_products{MeasuredProduct{ElementType::float32, 128
                                        MeasuredProduct{ElementType::float16, 128, 128, 4, 2048},
                                        MeasuredProduct{ElementType::float16, 64, 64, 8, 2048},
                                        MeasuredProduct{ElementType::float16, 64, 64, 1, 2048},
-                                       MeasuredProduct{ElementType::float16, 128, 192, 4, 2048},
+                                       MeasuredProduct{ElementType::float16, 128, 128, 8, 2048, true},
                                        MeasuredProduct{ElementType::float32, 64, 64, 4, 1024},
                                        MeasuredProduct{ElementType::float32, 128, 128, 1, 1024}};
 
@@ -118,7 +118,7 @@ class Calibration {
         parameters_.cache_bandwidth *= by;
         parameters_.slice_latency /= by;
         parameters_.group_seconds /= by;
-        parameters_.wide_rate *= median_ratio([](const Tile& tile) { return tile.wide; });
+        parameters_.wide_rate *= median_ratio([](const Tile& tile) { return tile.wide && !tile.on_units; });
         parameters_.float16_rate *= median_ratio([](const Tile& tile) { return tile.multiplies_float16(); });
         parameters_.unit_rate *= median_ratio([](const Tile& tile) { return tile.on_units; });
     }

@@ -152,7 +152,7 @@ template <class C>
 void set_constants(C& constants, const Product& part, const Plan& plan) {
     const Matrix& c = part.c;
     const Tile& tile = plan.tile;
-    const std::uint64_t result_bytes = part.result_dtype == part.dtype
+    const std::uint64_t result_bytes = part.result_dtype == part.dtype && plan.parts == 1
                                            ? static_cast<std::uint64_t>(part.element_bytes)
                                            : sum_bytes(part.type);
     const Sharing sharing = sharing_of_factors(part, tile.on_units ? unit_access : quad_access(part));
@@ -163,7 +163,9 @@ void set_constants(C& constants, const Product& part, const Plan& plan) {
     constants.in_parts = plan.parts > 1 ? 1 : 0;
     constants.adds = part.d.has_value() ? 1 : 0;
     const ResultLayout result{c.address, c.rows, c.columns, c.row_stride, c.column_stride, c.batch_stride};
-    constants.stores_quads = result.in_quads(4 * result_bytes) && plan.parts == 1 ? 1 : 0;
+    constants.stores_quads = result.in_groups(4, 4 * result_bytes) ? 1 : 0;
+    if constexpr (requires { constants.stores_eights; })
+        constants.stores_eights = result_bytes == 2 && result.in_groups(8, 16) ? 1 : 0;
 }
 
 /// Divides shared memory between numbers and quads, as a wide tile does: it keeps a factor in quads if

@@ -61,8 +61,17 @@ void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, con
 /// keep more addresses in registers: 8 more registers agree with the times of an H100.
 std::uint32_t registers_of(const Tile& tile, bool one_slice) {
     const std::uint32_t sums = tile.rows * tile.columns / tile.kernel->threads;
-    return tile.on_units ? (one_slice ? 88 : 96) + sums * 5 / 4 + (tile.gathers ? 8 : 0) : 56 + sums;
+    constexpr std::uint32_t most = 256; // that a thread can have
+    return std::min(most, tile.on_units ? (one_slice ? 88 : 96) + sums * 5 / 4 + (tile.gathers ? 8 : 0)
+                                        : 56 + sums);
 }
+
+/// How a wide tile on matrix units differs from the others, measured on an H200: it multiplies faster, unless
+/// it has a compute unit to itself; its slices are half as deep and loaded two ahead; and its few threads
+/// store the result more slowly.
+struct WideUnits {
+    static constexpr double rate = 1.25, rate_alone = 0.6, latency = 0.5, stores = 3;
+};
 
 /// The work of a workgroup that sums `k` products for each element of its tile.
 GroupWork work_of(const DeviceParameters& device, ElementType type, const Tile& tile, const ProductSize& size,
@@ -76,24 +85,30 @@ GroupWork work_of(const DeviceParameters& device, ElementType type, const Tile& 
     const double reuse = tile.on_units ? 1 : sums / (sums + 4);
     const double bytes = tile.on_units ? 2 : std::max(4u, bytes_of(type));
     const double loaded = (rows + columns) * depth * bytes;
+    const bool wide_units = tile.wide && tile.on_units;
     // Matrix units: loading a factor that is not aligned takes twice as long, as measured on an H100.
     const double unaligned = tile.on_units ? (size.a_aligned ? 0 : rows) + (size.b_aligned ? 0 : columns) : 0;
     return {.on_units = tile.on_units,
             .slices = static_cast<double>(ceil_div<std::int64_t>(std::max<std::int64_t>(k, 1), tile.depth)),
             .multiply_adds = rows * columns * depth,
             .loaded_bytes = loaded * gathering * narrow_loads + unaligned * depth * bytes,
-            .edge_bytes = loaded + rows * columns * result_bytes,
+            .edge_bytes = loaded + rows * columns * result_bytes * (wide_units ? WideUnits::stores : 1),
             .converted_bytes = tile.on_units && result_bytes == 2 ? rows * columns * result_bytes : 0,
-            .latency = tile.on_units ? 1 : depth / 24 * (tile.iterations > 1 ? 2 : 1),
+            .latency = wide_units      ? WideUnits::latency
+                       : tile.on_units ? 1
+                                       : depth / 24 * (tile.iterations > 1 ? 2 : 1),
             .threads = tile.kernel->threads,
             .registers = registers_of(tile, k <= tile.depth),
             .shared_bytes = tile.shared_bytes(),
             .rate = reuse * (sum_bytes(type) == 8        ? 0.25
                              : tile.multiplies_float16() ? device.float16_rate / device.float32_rate
+                             : wide_units                ? WideUnits::rate
                              : tile.wide                 ? device.wide_rate / device.float32_rate
                                                          : 1),
             // Measured on an H200: a wide tile alone has too few subgroups to hide latency.
-            .rate_alone = tile.wide ? 0.43 : 1};
+            .rate_alone = wide_units  ? WideUnits::rate_alone
+                          : tile.wide ? 0.43
+                                      : 1};
 }
 
 double estimate_product(const DeviceParameters& device, ElementType type, const ProductSize& size,
@@ -160,6 +175,9 @@ std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductSh
     std::vector<Tile> tiles = large ? unit_product_tiles(device, shape.type) : std::vector<Tile>();
     if (tiles.empty())
         tiles = product_tiles(device, shape.type);
+    // Loading a factor that is not aligned needs registers that a wide tile does not have.
+    if (!shape.a_aligned || !shape.b_aligned)
+        std::erase_if(tiles, [](const Tile& tile) { return tile.on_units && tile.wide; });
     std::vector<Plan> plans;
     for (const Tile& tile : tiles)
         add_plans(plans, tile, shape.type, {shape.m, shape.n, shape.k, shape.batch}, shape.batch,

@@ -11,6 +11,7 @@
 #include <rekindle/products/tiles.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 namespace rekindle::products {
@@ -66,10 +67,10 @@ std::vector<Tile> tiles_of(const DeviceParameters& device, ElementType type, con
     return tiles_of(variants.float32, sum_bytes(type), gathers);
 }
 
-/// Variant: ProductUnitsVariant or ConvolutionUnitsVariant.
+/// Variant: ProductUnitsVariant or ConvolutionUnitsVariant, or their wide counterparts.
 template <class Variant>
 std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type,
-                                std::span<const Variant> variants, bool gathers) {
+                                std::span<const Variant> variants, bool gathers, bool wide) {
     std::vector<Tile> tiles;
     if (device.minimum_subgroup > kernels::largest_unit_subgroup)
         return tiles;
@@ -84,6 +85,7 @@ std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type
                                  .depth = one.depth,
                                  .on_units = true,
                                  .gathers = gathers,
+                                 .wide = wide,
                                  .shared_eights = kernels::eights_of_tile(one),
                                  .subgroup_size = subgroups.size,
                                  .idle_subgroups = subgroups.idle});
@@ -91,6 +93,16 @@ std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type
         if (!tiles.empty() || (type == ElementType::bfloat16 && device.claimed.contains(shape.feature)))
             break;
     }
+    return tiles;
+}
+
+/// The tiles of a family's variants and of its wide variants.
+template <class Variant, class WideVariant>
+std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type,
+                                std::span<const Variant> variants, std::span<const WideVariant> wide,
+                                bool gathers) {
+    std::vector<Tile> tiles = unit_tiles_of(device, type, variants, gathers, false);
+    std::ranges::copy(unit_tiles_of(device, type, wide, gathers, true), std::back_inserter(tiles));
     return tiles;
 }
 
@@ -102,7 +114,8 @@ std::string_view name(ElementType type) noexcept {
 }
 
 std::string Tile::name() const {
-    return (on_units ? "units " : wide ? "wide " : "") + std::to_string(rows) + "x" + std::to_string(columns);
+    return std::string(on_units ? "units " : "") + (wide ? "wide " : "") + std::to_string(rows) + "x" +
+           std::to_string(columns);
 }
 
 std::vector<Tile> product_tiles(const DeviceParameters& device, ElementType type) {
@@ -126,20 +139,26 @@ std::vector<Tile> convolution_tiles(const DeviceParameters& device, ElementType 
 }
 
 std::vector<Tile> unit_product_tiles(const DeviceParameters& device, ElementType type) {
-    const auto tiles = [&](std::span<const kernels::ProductUnitsVariant> variants) {
-        return unit_tiles_of(device, type, variants, false);
+    const auto tiles = [&](std::span<const kernels::ProductUnitsVariant> variants,
+                           std::span<const kernels::ProductUnitsWideVariant> wide) {
+        return unit_tiles_of(device, type, variants, wide, false);
     };
-    return type == ElementType::float16    ? tiles(kernels::product_units_variants)
-           : type == ElementType::bfloat16 ? tiles(kernels::product_units_variants_bfloat16)
+    return type == ElementType::float16
+               ? tiles(kernels::product_units_variants, kernels::product_units_wide_variants)
+           : type == ElementType::bfloat16 ? tiles(kernels::product_units_variants_bfloat16,
+                                                   kernels::product_units_wide_variants_bfloat16)
                                            : std::vector<Tile>();
 }
 
 std::vector<Tile> unit_convolution_tiles(const DeviceParameters& device, ElementType type) {
-    const auto tiles = [&](std::span<const kernels::ConvolutionUnitsVariant> variants) {
-        return unit_tiles_of(device, type, variants, true);
+    const auto tiles = [&](std::span<const kernels::ConvolutionUnitsVariant> variants,
+                           std::span<const kernels::ConvolutionUnitsWideVariant> wide) {
+        return unit_tiles_of(device, type, variants, wide, true);
     };
-    return type == ElementType::float16    ? tiles(kernels::convolution_units_variants)
-           : type == ElementType::bfloat16 ? tiles(kernels::convolution_units_variants_bfloat16)
+    return type == ElementType::float16
+               ? tiles(kernels::convolution_units_variants, kernels::convolution_units_wide_variants)
+           : type == ElementType::bfloat16 ? tiles(kernels::convolution_units_variants_bfloat16,
+                                                   kernels::convolution_units_wide_variants_bfloat16)
                                            : std::vector<Tile>();
 }
 

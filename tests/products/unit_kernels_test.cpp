@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <span>
 #include <string>
@@ -84,6 +85,34 @@ class UnitKernels : public runtime::test::DeviceTest {
     }
 };
 
+/// C in memory: float32, or the factors' type where the kernel can store eight adjacent numbers at once.
+struct Result {
+    ElementType type;
+    bool eights, quads; ///< how many adjacent numbers the kernel stores at once
+    std::vector<float> memory;
+
+    /// row: numbers from which on the next row begins. in_parts: C consists of float32 sums.
+    Result(ElementType factors, std::size_t numbers, std::size_t row, bool in_parts)
+        : type(factors), eights(!in_parts && row % 8 == 0), quads(row % 4 == 0), memory(numbers, -1.0f) {}
+
+    std::uint32_t dtype() const { return eights ? dtype_of(type) : value::dtype_float32; }
+    float number(std::size_t i) const {
+        if (!eights)
+            return memory[i];
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, reinterpret_cast<const std::byte*>(memory.data()) + 2 * i, sizeof bits);
+        return test::number_of(type, bits);
+    }
+    /// An integer as the kernel stores it. Precondition: float16 represents it.
+    float stored(int integer) const {
+        const auto number = static_cast<float>(integer);
+        const auto bits = std::bit_cast<std::uint32_t>(number);
+        return eights && type == ElementType::bfloat16
+                   ? std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u)
+                   : number;
+    }
+};
+
 /// A factor of a product: `outer` rows of A or columns of B, each of `k` numbers.
 struct Layout {
     bool along_k;
@@ -122,9 +151,9 @@ class UnitProducts : public UnitKernels {
         SCOPED_TRACE(std::string(tile.kernel->name) + ", " + p.text());
         const Operand a = operand(type, p.m, p.k, p.a, 1), b = operand(type, p.n, p.k, p.b, 2);
         const std::size_t size = std::size_t{p.m} * p.n;
-        const std::vector<float> before(size * p.parts, -1.0f);
+        Result c(type, size * p.parts, p.n, p.parts > 1);
         const Buffer a_memory = buffer(std::span(a.memory)), b_memory = buffer(std::span(b.memory)),
-                     c_memory = buffer(std::span(before));
+                     c_memory = buffer(std::span<const float>(c.memory));
         kernels::ProductUnitsParameters sizes{};
         sizes.a = a_memory.pointer().address;
         sizes.b = b_memory.pointer().address;
@@ -145,7 +174,9 @@ class UnitProducts : public UnitKernels {
         constants.shared_eights = tile.shared_eights;
         constants.subgroup_size = tile.subgroup_size;
         constants.idle_subgroups = tile.idle_subgroups;
-        constants.dtype = value::dtype_float32;
+        constants.dtype = c.dtype();
+        constants.stores_eights = c.eights;
+        constants.stores_quads = c.quads;
         constants.a_sharing = sharing_of({sizes.a, p.m, sizes.a_row, p.k, sizes.a_step, 0}, unit_access);
         constants.b_sharing = sharing_of({sizes.b, p.n, sizes.b_column, p.k, sizes.b_step, 0}, unit_access);
         constants.one_slice = sizes.k_part <= tile.depth && (p.parts - 1) * sizes.k_part < p.k;
@@ -154,16 +185,15 @@ class UnitProducts : public UnitKernels {
         const std::array accesses{reads(a_memory), reads(b_memory), writes(c_memory)};
         stream->launch(*tile.kernel, {ceil_div(p.n, tile.columns), ceil_div(p.m, tile.rows), p.parts},
                        std::as_bytes(std::span(&sizes, 1)), accesses, constants.list());
-        std::vector<float> c(before.size());
-        stream->download(std::as_writable_bytes(std::span(c)), c_memory.pointer());
+        stream->download(std::as_writable_bytes(std::span(c.memory)), c_memory.pointer());
         for (std::size_t i = 0; i < size; ++i) {
             int expected = 0;
             for (std::uint32_t k = 0; k < p.k; ++k)
                 expected += a.numbers[i / p.n * p.k + k] * b.numbers[i % p.n * p.k + k];
             float sum = 0;
             for (std::uint32_t part = 0; part < p.parts; ++part)
-                sum += c[part * size + i];
-            ASSERT_EQ(sum, static_cast<float>(expected)) << "row " << i / p.n << ", column " << i % p.n;
+                sum += c.number(part * size + i);
+            ASSERT_EQ(sum, c.stored(expected)) << "row " << i / p.n << ", column " << i % p.n;
         }
     }
 };
@@ -314,42 +344,45 @@ class UnitConvolutions : public UnitKernels {
         const Operand image = sized(c.batch * c.image_height * c.image_width * c.channels, 3),
                       matrix = sized(c.rows * (c.of_weight() ? c.pixels() : c.k()), 4);
         const std::size_t size = static_cast<std::size_t>(c.m()) * static_cast<std::size_t>(c.n());
-        const std::vector<float> before(size * static_cast<std::size_t>(c.parts), -1.0f);
+        const std::size_t row = c.form == value::convolution_form_by_channels && c.parts == 1
+                                    ? static_cast<std::size_t>(c.grid_height * c.grid_width)
+                                    : static_cast<std::size_t>(c.n());
+        Result result(type, size * static_cast<std::size_t>(c.parts), row, c.parts > 1);
         const Buffer image_memory = buffer(std::span(image.memory)),
                      matrix_memory = buffer(std::span(matrix.memory)),
-                     result_memory = buffer(std::span(before));
+                     result_memory = buffer(std::span<const float>(result.memory));
         kernels::ConvolutionUnitsParameters p = sizes_of(c);
         p.image = image_memory.pointer().address;
         p.matrix = matrix_memory.pointer().address;
         p.result = result_memory.pointer().address;
         p.k_part = ceil_div(ceil_div(p.k, static_cast<std::uint32_t>(c.parts)), tile.depth) * tile.depth;
         const kernels::ConvolutionUnitsConstants constants{
-            .dtype = value::dtype_float32,
+            .dtype = result.dtype(),
             .edges = p.m % tile.rows != 0 || p.n % tile.columns != 0,
             .shared_numbers = 1,
             .subgroup_size = tile.subgroup_size,
             .idle_subgroups = tile.idle_subgroups,
             .one_slice = p.k_part <= tile.depth && c.parts == 1,
+            .stores_eights = result.eights,
             .shared_eights = tile.shared_eights,
             .form = c.form,
             .whole_slices = p.k % tile.depth == 0,
             .in_parts = c.parts > 1,
             .has_bias = 0,
-            .stores_quads = 0};
+            .stores_quads = result.quads};
         const std::array accesses{reads(image_memory), reads(matrix_memory), writes(result_memory)};
         stream->launch(
             *tile.kernel,
             {ceil_div(p.n, tile.columns), ceil_div(p.m, tile.rows), static_cast<std::uint32_t>(c.parts)},
             std::as_bytes(std::span(&p, 1)), accesses, constants.list());
-        std::vector<float> result(before.size());
-        stream->download(std::as_writable_bytes(std::span(result)), result_memory.pointer());
-        for (int row = 0; row < c.m(); ++row)
-            for (int column = 0; column < c.n(); ++column) {
+        stream->download(std::as_writable_bytes(std::span(result.memory)), result_memory.pointer());
+        for (int i = 0; i < c.m(); ++i)
+            for (int j = 0; j < c.n(); ++j) {
                 float sum = 0;
                 for (std::size_t part = 0; part < static_cast<std::size_t>(c.parts); ++part)
-                    sum += result[part * size + place(c, row, column)];
-                ASSERT_EQ(sum, static_cast<float>(expected(c, image, matrix, row, column)))
-                    << "row " << row << ", column " << column;
+                    sum += result.number(part * size + place(c, i, j));
+                ASSERT_EQ(sum, result.stored(expected(c, image, matrix, i, j)))
+                    << "row " << i << ", column " << j;
             }
     }
 };

@@ -59,9 +59,10 @@ std::uint16_t factor_of(int number, UnitFactor type) {
 }
 
 /// The kernel that products use, with partial tiles in all directions. Small integers, too.
-KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor,
-                          const kernels::ProductUnitsVariant& tile, const Capabilities& can,
-                          kernels::Feature disables) {
+/// Variant: ProductUnitsVariant or ProductUnitsWideVariant.
+template <class Variant>
+KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, const Variant& tile,
+                          const Capabilities& can, kernels::Feature disables) {
     constexpr std::uint32_t m = 72, n = 80, depth = 40;
     std::vector<int> a(std::size_t{m} * depth), b(std::size_t{depth} * n);
     for (std::uint32_t i = 0; i < a.size(); ++i)
@@ -94,8 +95,8 @@ KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor,
             .list();
     const std::size_t a_bytes = a.size() * sizeof(std::uint16_t);
     return {.name = std::string("tiles on matrix units, ") +
-                    (factor == UnitFactor::bfloat16 ? "bfloat16, " : "") + std::to_string(tile.rows) + " x " +
-                    std::to_string(tile.columns) + ", " + name_of(shape),
+                    (factor == UnitFactor::bfloat16 ? "bfloat16, " : "") + (tile.stages > 1 ? "wide, " : "") +
+                    std::to_string(tile.rows) + " x " + std::to_string(tile.columns) + ", " + name_of(shape),
             .kernel = tile.kernel,
             .constants = {constants.begin(), constants.end()},
             .disables = disables,
@@ -216,7 +217,10 @@ void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can)
         };
         add_tile(UnitFactor::float16, 64, 64, shape.feature);
         if (can.features.contains(kernels::Feature::matrix_quads))
-            add_tile(UnitFactor::float16, 128, 192, kernels::Feature::matrix_quads);
+            for (const kernels::ProductUnitsWideVariant& tile : kernels::product_units_wide_variants)
+                if (tile.unit == shape.feature)
+                    list.push_back(
+                        tile_on_units(shape, UnitFactor::float16, tile, can, kernels::Feature::matrix_quads));
         if (can.features.contains(kernels::Feature::bfloat16_units))
             add_tile(UnitFactor::bfloat16, 64, 64, kernels::Feature::bfloat16_units);
     }

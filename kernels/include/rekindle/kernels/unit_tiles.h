@@ -36,7 +36,9 @@ constexpr std::uint32_t eights_of_tile(const Variant& tile) {
     constexpr std::uint32_t most_rows_of_unit = 16;
     const std::uint32_t subgroups = tile.threads / largest_unit_subgroup;
     const std::uint32_t sums = tile.rows / tile.row_blocks * tile.columns / 4 + subgroups * most_rows_of_unit;
-    return std::max(eights_of_slice(tile.rows, tile.depth) + eights_of_slice(tile.columns, tile.depth), sums);
+    const std::uint32_t slices =
+        eights_of_slice(tile.rows, tile.depth) + eights_of_slice(tile.columns, tile.depth);
+    return std::max(tile.stages * slices, sums);
 }
 
 } // namespace rekindle::kernels

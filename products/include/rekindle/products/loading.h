@@ -56,10 +56,10 @@ struct ResultLayout {
     std::int64_t rows = 0, columns = 0;
     std::int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
 
-    /// Whether four adjacent elements of a row can be stored at once.
-    constexpr bool in_quads(std::uint64_t quad_bytes) const {
-        return column_stride == 1 && row_stride % 4 == 0 && batch_stride % 4 == 0 && columns % 4 == 0 &&
-               address % quad_bytes == 0;
+    /// Whether groups of `count` adjacent elements of a row, `bytes` in all, can be stored at once.
+    constexpr bool in_groups(std::int64_t count, std::uint64_t bytes) const {
+        return column_stride == 1 && row_stride % count == 0 && batch_stride % count == 0 &&
+               columns % count == 0 && address % bytes == 0;
     }
 };
 

@@ -65,7 +65,8 @@ struct Tile {
     /// Whether the kernel multiplies float16 numbers directly, without matrix units. Only such kernels use
     /// the constant half_sums.
     bool multiplies_float16() const { return !on_units && number_bytes == 2; }
-    /// For example "128x128", "wide 128x128" or "units 128x192"; unique among the tiles of one list.
+    /// For example "128x128", "wide 128x128", "units 64x64" or "units wide 128x128"; unique among the tiles
+    /// of one list.
     std::string name() const;
 };
 

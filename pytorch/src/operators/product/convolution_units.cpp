@@ -130,19 +130,20 @@ void launch_product(const UnitsWork& work, const Plan& plan, const Factors& fact
     p.bias = bias.defined() ? address(bias) : 0;
     p.k_part = narrow(plan.k_part);
     const std::int64_t row = work.by_channels() && !in_parts ? volume(work.grid) : work.n;
-    kernels::ConvolutionUnitsConstants constants{.dtype = dtype_code(result.scalar_type()),
-                                                 .edges =
-                                                     work.m % tile.rows != 0 || work.n % tile.columns != 0,
-                                                 .shared_numbers = 1,
-                                                 .subgroup_size = tile.subgroup_size,
-                                                 .idle_subgroups = tile.idle_subgroups,
-                                                 .one_slice = plan.is_one_slice(),
-                                                 .shared_eights = tile.shared_eights,
-                                                 .form = work.form,
-                                                 .whole_slices = work.k % tile.depth == 0,
-                                                 .in_parts = in_parts,
-                                                 .has_bias = bias.defined(),
-                                                 .stores_quads = row % 4 == 0 && address(result) % 16 == 0};
+    kernels::ConvolutionUnitsConstants constants{
+        .dtype = dtype_code(result.scalar_type()),
+        .edges = work.m % tile.rows != 0 || work.n % tile.columns != 0,
+        .shared_numbers = 1,
+        .subgroup_size = tile.subgroup_size,
+        .idle_subgroups = tile.idle_subgroups,
+        .one_slice = plan.is_one_slice(),
+        .stores_eights = result.element_size() == 2 && row % 8 == 0 && address(result) % 16 == 0,
+        .shared_eights = tile.shared_eights,
+        .form = work.form,
+        .whole_slices = work.k % tile.depth == 0,
+        .in_parts = in_parts,
+        .has_bias = bias.defined(),
+        .stores_quads = row % 4 == 0 && address(result) % 16 == 0};
     const Groups groups{narrow(ceil_div<std::int64_t>(work.n, tile.columns)),
                         narrow(ceil_div<std::int64_t>(work.m, tile.rows)), narrow(plan.parts)};
     std::array accesses{reads(factors.image), reads(factors.matrix), writes(result), Access{}};
