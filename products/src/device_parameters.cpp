@@ -27,9 +27,10 @@ DeviceParameters default_parameters(const runtime::DeviceInfo& device, kernels::
                                 .maximum_subgroup = can.maximum_subgroup,
                                 .shared_bytes = can.shared_bytes,
                                 .compute_units =
-                                    can.compute_units != 0 ? can.compute_units : usual_compute_units};
+                                    can.compute_units != 0 ? can.compute_units : usual_compute_units,
+                                .is_cpu = device.type == runtime::DeviceType::cpu};
     set_default_rates(parameters);
-    if (device.type == runtime::DeviceType::cpu)
+    if (parameters.is_cpu)
         parameters.wide_rate /= 2;
     return parameters;
 }

@@ -178,6 +178,9 @@ std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductSh
     // Loading a factor that is not aligned needs registers that a wide tile does not have.
     if (!shape.a_aligned || !shape.b_aligned)
         std::erase_if(tiles, [](const Tile& tile) { return tile.on_units && tile.wide; });
+    // The tile for few rows takes a CPU driver several times as long to compile as that of 32 x 32.
+    if (device.is_cpu)
+        std::erase_if(tiles, [](const Tile& tile) { return tile.rows < 32 && !tile.on_units; });
     std::vector<Plan> plans;
     for (const Tile& tile : tiles)
         add_plans(plans, tile, shape.type, {shape.m, shape.n, shape.k, shape.batch}, shape.batch,
