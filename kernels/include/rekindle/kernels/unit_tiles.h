@@ -29,8 +29,8 @@ constexpr std::uint32_t eights_of_slice(std::uint32_t outer, std::uint32_t depth
     return std::max(outer * (depth / 8 + 1), depth * (outer / 8 + 1));
 }
 /// Returns the value of the constant shared_eights for a variant of kernels.json. While the kernel
-/// multiplies, this memory holds a slice of each factor; while it stores the result, it holds sums: each
-/// subgroup copies one row of matrices of its block at a time. Rows are padded by one group.
+/// multiplies, this memory holds `stages` slices of each factor; while it stores the result, it holds sums:
+/// each subgroup copies at least one row of matrices of its block at a time. Rows are padded by one group.
 template <class Variant>
 constexpr std::uint32_t eights_of_tile(const Variant& tile) {
     constexpr std::uint32_t most_rows_of_unit = 16;
