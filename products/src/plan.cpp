@@ -61,14 +61,14 @@ void add_plans(std::vector<Plan>& plans, const Tile& tile, ElementType type, con
 /// keep more addresses in registers: 8 more registers agree with the times of an H100.
 std::uint32_t registers_of(const Tile& tile, bool one_slice) {
     const std::uint32_t sums = tile.rows * tile.columns / tile.kernel->threads;
-    constexpr std::uint32_t most = 256; // that a thread can have
+    constexpr std::uint32_t most = 256; // no GPU gives a thread more
     return std::min(most, tile.on_units ? (one_slice ? 88 : 96) + sums * 5 / 4 + (tile.gathers ? 8 : 0)
                                         : 56 + sums);
 }
 
-/// How a wide tile on matrix units differs from the others, measured on an H200: it multiplies faster, unless
-/// it has a compute unit to itself; its slices are half as deep and loaded two ahead; and its few threads
-/// store the result more slowly.
+/// A wide tile on matrix units compared with the others, as measured on an H200. It multiplies faster, except
+/// when its workgroup is alone on a compute unit. A slice costs half the latency, because it is half as deep
+/// and is loaded two slices ahead. Storing the result takes longer, because fewer threads do it.
 struct WideUnits {
     static constexpr double rate = 1.25, rate_alone = 0.6, latency = 0.5, stores = 3;
 };
@@ -178,7 +178,7 @@ std::vector<Plan> possible_plans(const DeviceParameters& device, const ProductSh
     // Loading a factor that is not aligned needs registers that a wide tile does not have.
     if (!shape.a_aligned || !shape.b_aligned)
         std::erase_if(tiles, [](const Tile& tile) { return tile.on_units && tile.wide; });
-    // The tile for few rows takes a CPU driver several times as long to compile as that of 32 x 32.
+    // A CPU driver takes ten times as long to compile the tile for few rows as the tile of 32 x 32.
     if (device.is_cpu)
         std::erase_if(tiles, [](const Tile& tile) { return tile.rows < 32 && !tile.on_units; });
     std::vector<Plan> plans;

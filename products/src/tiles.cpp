@@ -96,13 +96,24 @@ std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type
     return tiles;
 }
 
-/// The tiles of a family's variants and of its wide variants.
+/// The variants of a family on matrix units, for each dtype.
+template <class Variant, class WideVariant>
+struct UnitVariants {
+    std::span<const Variant> float16, bfloat16;
+    std::span<const WideVariant> wide_float16, wide_bfloat16;
+};
+
 template <class Variant, class WideVariant>
 std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type,
-                                std::span<const Variant> variants, std::span<const WideVariant> wide,
-                                bool gathers) {
-    std::vector<Tile> tiles = unit_tiles_of(device, type, variants, gathers, false);
-    std::ranges::copy(unit_tiles_of(device, type, wide, gathers, true), std::back_inserter(tiles));
+                                const UnitVariants<Variant, WideVariant>& variants, bool gathers) {
+    if (type != ElementType::float16 && type != ElementType::bfloat16)
+        return {};
+    const bool half = type == ElementType::float16;
+    std::vector<Tile> tiles =
+        unit_tiles_of(device, type, half ? variants.float16 : variants.bfloat16, gathers, false);
+    std::ranges::copy(
+        unit_tiles_of(device, type, half ? variants.wide_float16 : variants.wide_bfloat16, gathers, true),
+        std::back_inserter(tiles));
     return tiles;
 }
 
@@ -139,27 +150,17 @@ std::vector<Tile> convolution_tiles(const DeviceParameters& device, ElementType 
 }
 
 std::vector<Tile> unit_product_tiles(const DeviceParameters& device, ElementType type) {
-    const auto tiles = [&](std::span<const kernels::ProductUnitsVariant> variants,
-                           std::span<const kernels::ProductUnitsWideVariant> wide) {
-        return unit_tiles_of(device, type, variants, wide, false);
-    };
-    return type == ElementType::float16
-               ? tiles(kernels::product_units_variants, kernels::product_units_wide_variants)
-           : type == ElementType::bfloat16 ? tiles(kernels::product_units_variants_bfloat16,
-                                                   kernels::product_units_wide_variants_bfloat16)
-                                           : std::vector<Tile>();
+    const UnitVariants<kernels::ProductUnitsVariant, kernels::ProductUnitsWideVariant> variants{
+        kernels::product_units_variants, kernels::product_units_variants_bfloat16,
+        kernels::product_units_wide_variants, kernels::product_units_wide_variants_bfloat16};
+    return unit_tiles_of(device, type, variants, false);
 }
 
 std::vector<Tile> unit_convolution_tiles(const DeviceParameters& device, ElementType type) {
-    const auto tiles = [&](std::span<const kernels::ConvolutionUnitsVariant> variants,
-                           std::span<const kernels::ConvolutionUnitsWideVariant> wide) {
-        return unit_tiles_of(device, type, variants, wide, true);
-    };
-    return type == ElementType::float16
-               ? tiles(kernels::convolution_units_variants, kernels::convolution_units_wide_variants)
-           : type == ElementType::bfloat16 ? tiles(kernels::convolution_units_variants_bfloat16,
-                                                   kernels::convolution_units_wide_variants_bfloat16)
-                                           : std::vector<Tile>();
+    const UnitVariants<kernels::ConvolutionUnitsVariant, kernels::ConvolutionUnitsWideVariant> variants{
+        kernels::convolution_units_variants, kernels::convolution_units_variants_bfloat16,
+        kernels::convolution_units_wide_variants, kernels::convolution_units_wide_variants_bfloat16};
+    return unit_tiles_of(device, type, variants, true);
 }
 
 bool has_matrix_units(const DeviceParameters& device, ElementType type) {

@@ -85,13 +85,14 @@ class UnitKernels : public runtime::test::DeviceTest {
     }
 };
 
-/// C in memory: float32, or the factors' type where the kernel can store eight adjacent numbers at once.
+/// The result in memory. It has the factors' type if the kernel can store eight adjacent elements at once,
+/// otherwise float32.
 struct Result {
     ElementType type;
-    bool eights, quads; ///< how many adjacent numbers the kernel stores at once
+    bool eights, quads; ///< whether the kernel can store eight or four adjacent elements at once
     std::vector<float> memory;
 
-    /// row: numbers from which on the next row begins. in_parts: C consists of float32 sums.
+    /// row: how many elements a row has. in_parts: the result consists of the float32 sums of each part.
     Result(ElementType factors, std::size_t numbers, std::size_t row, bool in_parts)
         : type(factors), eights(!in_parts && row % 8 == 0), quads(row % 4 == 0), memory(numbers, -1.0f) {}
 
@@ -103,7 +104,8 @@ struct Result {
         std::memcpy(&bits, reinterpret_cast<const std::byte*>(memory.data()) + 2 * i, sizeof bits);
         return test::number_of(type, bits);
     }
-    /// An integer as the kernel stores it. Precondition: float16 represents it.
+    /// The number that the kernel stores for an exact sum: rounded to nearest in bfloat16. The sum must be
+    /// small enough for float16 to represent it.
     float stored(int integer) const {
         const auto number = static_cast<float>(integer);
         const auto bits = std::bit_cast<std::uint32_t>(number);

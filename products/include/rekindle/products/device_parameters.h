@@ -18,7 +18,7 @@ struct DeviceParameters {
     std::uint32_t minimum_subgroup = 32, maximum_subgroup = 32;
     std::uint32_t shared_bytes = 48 << 10; ///< of one workgroup
     std::uint32_t compute_units = 64;
-    bool is_cpu = false; ///< the driver runs kernels on the CPU, and takes seconds to compile large ones
+    bool is_cpu = false; ///< the driver runs kernels on the CPU; it takes seconds to compile large ones
 
     double float32_rate = 0;     ///< multiply-adds per second of one compute unit with the float32 tiles
     double wide_rate = 0;        ///< the same with wide float32 tiles
