@@ -34,6 +34,24 @@ class Concatenation(NativeOnBoth):
                                                       for _ in range(2)), strides=True)
         self.same(lambda a, b: torch.cat((a, b), 1), torch.randn(2, 3, requires_grad=True), torch.randn(2, 1, requires_grad=True))
 
+    def test_parts_of_one_tensor(self):
+        for dtype in (torch.float32, torch.bfloat16, torch.int8, torch.complex64):
+            x = numbers(12, 5, dtype=dtype)
+            with self.subTest(dtype=dtype):
+                self.same(lambda x: torch.cat(x.split(5)), x)
+                self.same(lambda x: torch.cat(x.split(5)[::-1]), x)
+                self.same(lambda x: torch.cat((*x[:6].split(2), *x[8:].split(3))), x)
+                self.same(lambda x: torch.cat((x[:4], x[4:4], x[4:9], x[4:9])), x)
+                self.same(lambda x: torch.cat(x.split(4), 1), x)
+                self.same(lambda x: torch.cat(x.t().split(1)), x)
+                self.same(lambda x: torch.cat(x.t().split(4, 1), 1), x)
+                self.same(lambda x: torch.stack(x.unbind()), x)
+                self.same(lambda x: torch.stack(x.flatten().unbind()[3:40]), x)
+                self.same(lambda x: torch.cat((x[:4], x[4:8].conj(), x[8:].conj())), x)
+                self.same(lambda x: torch.cat((x[:4], x[4:8].t().reshape(4, 5))), x)
+        self.same(lambda x: torch.cat((x[:2], x.view(torch.int32)[2:4])), torch.randn(4, 3))
+        self.same(lambda x: torch.cat((x[:1], x[1:3])), torch.randn(3, 4, 1, 1).to(memory_format=torch.channels_last), strides=True)
+
     def test_out(self):
         a, b = torch.randn(2, 3), torch.randn(2, 3)
         out = torch.empty(0, device=DEVICE)

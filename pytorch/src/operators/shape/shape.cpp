@@ -5,6 +5,7 @@
 #include "../copy/copy.h"
 #include "movement.h"
 
+#include <ATen/DimVector.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
@@ -21,12 +22,44 @@
 #include <ATen/ops/pixel_unshuffle_native.h>
 #include <ATen/ops/tril_meta.h>
 #include <ATen/ops/triu_meta.h>
+#include <c10/util/strides.h>
+#include <optional>
 
 namespace rvk {
 
 namespace {
 
 // --- cat
+
+/// Tensors of one storage that are contiguous and follow each other in memory: along their first dimension,
+/// they are already concatenated, and one copy is enough.
+class Run {
+  public:
+    explicit Run(const at::Tensor& first) : first_(first), end_(first.storage_offset() + first.numel()) {}
+
+    /// Adds the tensor if it follows the run, and returns whether it does. Its shape may differ from the
+    /// run's only in the first dimension.
+    bool add(const at::Tensor& next) {
+        if (!first_.is_contiguous() || !next.is_contiguous() || !next.is_alias_of(first_) ||
+            next.storage_offset() != end_ || next.scalar_type() != first_.scalar_type() ||
+            next.is_conj() != first_.is_conj() || next.is_neg() != first_.is_neg())
+            return false;
+        end_ += next.numel();
+        return true;
+    }
+    at::Tensor whole() const {
+        const std::int64_t begin = first_.storage_offset(), count = end_ - begin;
+        if (count == first_.numel())
+            return first_;
+        at::DimVector sizes(first_.sizes());
+        sizes[0] = count / (first_.numel() / first_.size(0));
+        return first_.as_strided(sizes, c10::contiguous_strides(sizes), begin);
+    }
+
+  private:
+    at::Tensor first_;
+    std::int64_t end_; ///< in the storage, in elements
+};
 
 struct Cat : at::meta::structured_cat {
     void impl(const at::ITensorListRef& list, std::int64_t dim, const at::Tensor& out) {
@@ -35,15 +68,25 @@ struct Cat : at::meta::structured_cat {
         const auto tensors = list.materialize();
         const auto along = at::legacy_cat_wrap_dim(dim, tensors);
         std::int64_t begin = 0;
+        std::optional<Run> run;
+        const auto copy_run = [&] {
+            if (!run)
+                return;
+            const at::Tensor from = run->whole();
+            const std::int64_t size = from.size(along);
+            copy(out.narrow(along, begin, size), from);
+            begin += size;
+        };
         for (const at::Tensor& tensor : tensors) {
             at::assert_no_overlap(out, tensor);
-            if (tensor.dim() == 1 && tensor.size(0) == 0 && out.dim() != 1)
-                continue; // PyTorch ignores empty vectors
-            const std::int64_t size = tensor.size(along);
-            if (tensor.numel() != 0)
-                copy(out.narrow(along, begin, size), tensor);
-            begin += size;
+            if (tensor.numel() == 0)
+                continue;
+            if (run && along == 0 && run->add(tensor))
+                continue;
+            copy_run();
+            run.emplace(tensor);
         }
+        copy_run();
     }
 
   private:
