@@ -1,14 +1,15 @@
 """Compares operators and training steps on rvk with PyTorch's CUDA on the same GPU; float32 is without TF32.
 
-    python benchmarks/gpu/pytorch_device.py [--models | --edges | --causes] [--only WORD…] [--rounds N] [--device rvk]
-        [--against cuda] [--seconds S]
+    python benchmarks/gpu/pytorch_device.py [--models | --edges | --causes] [--only WORD…] [--rounds N] [--processes N]
+        [--device rvk] [--against cuda] [--seconds S]
 
 Each row: milliseconds on both; "speed": CUDA's time divided by ours (1 = equal); TFLOP/s where a row counts operations.
 The rows are those of device_cases.py; with --models those of model_rows.py (training steps of whole models), with --edges those
 of edge_cases.py (sizes just below and above those at which the kernel changes), with --causes those of cause_cases.py (the
 slowest products and convolutions with one size varied). The two devices alternate, each in its own process.
-Before a figure counts, a device has run the same work for 60 ms, because an idle GPU runs at a fraction of its clock;
-figures are medians over the rounds, each of as many runs as fill --seconds.
+Before a figure counts, a device has multiplied matrices for 60 ms: an idle GPU runs at a fraction of its clock, and work that
+the host limits does not raise it. Figures are medians over the rounds, each of as many runs as fill --seconds.
+For work that the host limits, use --processes: the host's speed differs between processes on the same machine.
 The results of both are compared in the same run; a row whose values differ says so, and the exit status is 1.
 With --against '' nothing is compared, for machines without CUDA.
 """
@@ -58,6 +59,13 @@ def seconds(function, device: str, runs: int) -> float:
     return (time.perf_counter() - begin) / runs
 
 
+def warm_up(device: str) -> None:
+    matrix = torch.ones(2048, 2048, device=device)
+    end = time.perf_counter() + WARM_UP
+    while time.perf_counter() < end:
+        seconds(lambda: matrix @ matrix, device, 1)
+
+
 def prepare(case: Case, device: str, results: str) -> tuple[object, int]:
     """The timed function and the peak of device memory of one call; its first result goes to the file `results`."""
     torch.manual_seed(zlib.crc32(case.name.encode()))
@@ -91,7 +99,8 @@ def serve(device: str, cases: Sequence[Case], results: str, fill: float) -> None
                 runs = max(1, min(1000, int(fill / max(1e-7, seconds(function, device, 3)))))
                 print(peak, flush=True)
             else:
-                seconds(function, device, max(1, int(WARM_UP / fill * runs)))
+                warm_up(device)
+                seconds(function, device, max(1, min(3, runs)))
                 print(seconds(function, device, runs), flush=True)
         except Exception as problem:  # noqa: BLE001 (a row that fails is reported; the others run)
             print(f"{type(problem).__name__}: {problem}".replace("\n", " ")[:200], flush=True)
@@ -120,6 +129,10 @@ class Child:
         except ValueError:
             raise RuntimeError(answer.strip()) from None
 
+    def end(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
 
 def difference(case: Case, children: list[Child]) -> str:
     """Empty if both devices computed the same or results are random, otherwise by how much they differ."""
@@ -133,8 +146,9 @@ def difference(case: Case, children: list[Child]) -> str:
     return "" if error <= tolerance else f"values differ by {error:.1e} of the largest"
 
 
-def measure(number: int, case: Case, children: list[Child], rounds: int) -> tuple[list[float], list[float], str]:
-    """Median seconds and peak memory of each child's device, and how their values differ; the devices take turns."""
+def measure(number: int, case: Case, children: list[Child], rounds: int) -> tuple[list[list[float]], list[float], str]:
+    """The seconds of each round and the peak memory of each child's device, and how their values differ; the devices take
+    turns."""
     for child in children:
         if os.path.exists(child.results):
             os.remove(child.results)
@@ -144,7 +158,7 @@ def measure(number: int, case: Case, children: list[Child], rounds: int) -> tupl
     for _ in range(rounds):
         for child, list_of_times in zip(children, times):
             list_of_times.append(child.ask("time"))
-    return [statistics.median(one) for one in times], peaks, problem
+    return times, peaks, problem
 
 
 def row(case: Case, times: list[float], peaks: list[float], problem: str) -> str:
@@ -166,7 +180,8 @@ def main() -> int:
     tables.add_argument("--causes", dest="table", action="store_const", const="causes",
                         help="the slowest products and convolutions with one size varied")
     parser.add_argument("--only", nargs="*", default=[""], help="run only cases whose name contains one of these texts")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5, help="in each process")
+    parser.add_argument("--processes", type=int, default=1, help="for each device; each measures all cases")
     parser.add_argument("--seconds", type=float, default=0.1, help="that the runs of one round fill")
     parser.add_argument("--device", default="rvk")
     parser.add_argument("--against", default="cuda")
@@ -183,16 +198,24 @@ def main() -> int:
     devices = [options.device] + ([options.against] if options.against else [])
     print(f"| case | {' | '.join(f'{one}, ms' for one in devices)} | speed | TFLOP/s | |\n|---|{'---|' * (len(devices) + 3)}")
     status = 0
-    with tempfile.TemporaryDirectory() as folder:
-        children = [Child(device, folder, options.seconds, options.table) for device in devices]
-        for number, case in chosen:
-            try:
-                times, peaks, problem = measure(number, case, children, options.rounds)
-                print(row(case, times, peaks, problem), flush=True)
+    all_times = {number: [[] for _ in devices] for number, _ in chosen}
+    for process in range(options.processes):
+        with tempfile.TemporaryDirectory() as folder:
+            children = [Child(device, folder, options.seconds, options.table) for device in devices]
+            for number, case in chosen:
+                try:
+                    times, peaks, problem = measure(number, case, children, options.rounds)
+                except RuntimeError as error:
+                    print(f"| {case.name} | {error} |", flush=True)
+                    status = 1
+                    continue
+                for known, added in zip(all_times[number], times):
+                    known += added
                 status |= bool(problem)
-            except RuntimeError as error:
-                print(f"| {case.name} | {error} |", flush=True)
-                status = 1
+                if process + 1 == options.processes or problem:
+                    print(row(case, [statistics.median(one) for one in all_times[number]], peaks, problem), flush=True)
+            for child in children:
+                child.end()
     return status
 
 
