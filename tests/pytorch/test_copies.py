@@ -53,6 +53,20 @@ class Order(unittest.TestCase):
         for order in itertools.permutations(range(4)):
             self.same(lambda x: x.permute(order).contiguous(), numbers(18, 3, 20, 17, dtype=torch.float32), message=str(order))
 
+    def test_rows_that_stay_together(self):
+        """The rows of heads, of which a thread copies up to 16 bytes at once; row lengths, gaps and first elements that prevent
+        that."""
+        for dtype, row, first in itertools.product(DTYPES, (1, 2, 3, 4, 6, 8, 12, 16, 20, 64), (0, 1, 2, 4, 8)):
+            message = f"{dtype}, rows of {row}, from element {first}"
+            x = numbers(3 * 5 * 4 * row + first, dtype=dtype)
+            self.same(lambda x: x[first:].view(3, 5, 4, row).transpose(1, 2).contiguous(), x, message=message)
+            self.same(lambda x: x[first:].view(3, 5, 4, row).permute(2, 1, 0, 3).contiguous(), x, message=message)
+            self.same(lambda x: x[first:].view(3, 20, row)[:, 2:18:3].contiguous(), x, message=message + ", some rows")
+            self.same(lambda x: x[first:].view(60, row)[::2, :row - row // 4].contiguous(), x, message=message + ", parts of rows")
+            self.same(lambda x: x[first:first + row].expand(3, 4, row).contiguous(), x, message=message + ", repeated")
+            self.same(lambda x, y: y[first:].view(5, 3, 4, row).transpose(0, 1).copy_(x[first:].view(3, 5, 4, row)), x,
+                      numbers(60 * row + first, dtype=dtype), message=message + ", into a view")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -41,20 +41,26 @@ bool share_bytes(const at::Tensor& a, const at::Tensor& b) {
     return first.begin < second.begin + second.bytes && second.begin < first.begin + first.bytes;
 }
 
+constexpr std::uint64_t widest = 16; // bytes that a thread copies at once
+
+/// The widest word that divides all of these addresses and sizes, in bytes.
+std::uint64_t word_of(std::uint64_t addresses_and_sizes) {
+    return std::uint64_t{1} << std::countr_zero(addresses_and_sizes | widest);
+}
+
+/// layout: of the iterator's operands, with `joined` elements in one.
 template <class P>
-void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, P p,
-                  std::span<const Access> accesses) {
-    const std::array<int, 2> operands{0, 1};
-    const OperandLayout layout(iterator,
-                               std::span(operands).first(static_cast<std::size_t>(iterator.ntensors())));
+void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator,
+                  const OperandLayout& layout, std::int64_t joined, P p, std::span<const Access> accesses) {
+    const std::int64_t count = iterator.numel() / joined;
     p.output = address(iterator, 0);
-    p.count = static_cast<std::uint64_t>(iterator.numel());
+    p.count = static_cast<std::uint64_t>(count);
     const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     const kernels::CopyConstants constants{.layout = static_cast<std::uint32_t>(layout.kind()),
-                                           .bytes = static_cast<std::uint32_t>(iterator.element_size(0)),
-                                           .wide = iterator.numel() >= (std::int64_t{1} << 31)};
-    launch(iterator.device(0), kernel, linear_groups(iterator.numel(), elements_per_group), p, accesses,
-           constants);
+                                           .bytes =
+                                               static_cast<std::uint32_t>(iterator.element_size(0) * joined),
+                                           .wide = count >= (std::int64_t{1} << 31)};
+    launch(iterator.device(0), kernel, linear_groups(count, elements_per_group), p, accesses, constants);
 }
 
 /// Transposes in square tiles if the tensors' fastest dimensions differ. Returns false without copying if
@@ -106,10 +112,8 @@ bool copy_in_squares(const at::TensorIterator& iterator) {
 /// addresses and size allow. Uses a kernel, because with NVIDIA's driver, vkCmdCopyBuffer runs at half the
 /// speed and delays the kernels around it.
 void copy_dense(const at::Tensor& to, const at::Tensor& from) {
-    constexpr std::uint64_t widest = 16; // bytes
     const std::uint64_t bytes = to.nbytes();
-    const std::uint64_t word = std::uint64_t{1}
-                               << std::countr_zero(raw_address(to) | raw_address(from) | bytes | widest);
+    const std::uint64_t word = word_of(raw_address(to) | raw_address(from) | bytes);
     kernels::CopyParameters p{};
     p.output = address(to);
     p.input = address(from);
@@ -130,9 +134,13 @@ void copy_same_dtype(const at::Tensor& to, const at::Tensor& from) {
     const at::TensorIterator iterator = iterator_of(to, from);
     if (!share_bytes(to, from) && copy_in_squares(iterator))
         return;
+    OperandLayout layout(iterator, std::array{0, 1});
+    const std::uint64_t word = word_of(raw_address(to) | raw_address(from));
+    const std::int64_t joined = layout.join(static_cast<std::int64_t>(word) / iterator.element_size(0));
     kernels::CopyParameters p;
     p.input = address(iterator, 1);
-    launch_bytes(kernels::copy_bytes, iterator, p, std::array{writes(iterator, 0), reads(iterator, 1)});
+    launch_bytes(kernels::copy_bytes, iterator, layout, joined, p,
+                 std::array{writes(iterator, 0), reads(iterator, 1)});
 }
 
 /// The real (0) or imaginary (1) parts of a complex tensor, as a view.
@@ -213,7 +221,8 @@ void fill(at::TensorIterator& iterator, const c10::Scalar& value) {
     kernels::CopyParameters p;
     p.low = pattern.low;
     p.high = pattern.high;
-    launch_bytes(kernels::fill_bytes, iterator, p, std::array{writes(iterator, 0)});
+    const OperandLayout layout(iterator, std::array{0});
+    launch_bytes(kernels::fill_bytes, iterator, layout, 1, p, std::array{writes(iterator, 0)});
 }
 
 at::Tensor& zero(at::Tensor& self) {

@@ -21,6 +21,11 @@ class OperandLayout {
     /// scalar). Throws c10::NotImplementedError for more than eight dimensions.
     OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands);
 
+    /// Joins as many adjacent elements into one as all operands allow: a power of two, at most `most`.
+    /// Returns how many. The addresses must be aligned for `most` elements; an operand without memory does
+    /// not allow joining.
+    std::int64_t join(std::int64_t most);
+
     Kind kind() const { return kind_; }
     /// Fills the fields of REKINDLE_LAYOUT_FIELDS. Returns the block that they point to, which has memory
     /// only for kind in_memory: keep it until the launch.
@@ -56,8 +61,13 @@ class OperandLayout {
 
   private:
     std::span<const std::int64_t> block() const;
+    /// Whether `count` adjacent elements are one in all operands.
+    bool can_join(std::int64_t count) const;
+
     Kind kind_ = Kind::contiguous;
     int dimensions_ = 0;
+    std::size_t operands_ = 0;
+    bool small_ = true; ///< all offsets fit in 32 bits
     std::array<std::int64_t, max_dimensions> sizes_{};
     std::array<std::array<std::int64_t, max_dimensions>, max_operands> strides_{};
     mutable std::array<std::int64_t, 1 + max_dimensions * (1 + max_operands)> block_{};
