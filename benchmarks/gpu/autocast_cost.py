@@ -4,8 +4,8 @@
 
 NAME is a model of timm; it trains with a batch of two images. Each device has a process of its own, and the two take turns,
 --processes times. In a process, steps in float32, float16 and bfloat16 alternate, because the host's speed changes between
-processes and within them; what autocast adds is the median of the differences between neighbors. The last column is CUDA's
-float32 step divided by rvk's.
+processes and within them; before each round, the GPU multiplies matrices for 60 ms, which raises its clock. What autocast adds
+is the median of the differences between neighbors. The last column is CUDA's float32 step divided by rvk's.
 """
 
 import argparse
@@ -25,6 +25,7 @@ def rounds_of(name: str, device: str, rounds: int, side: int) -> list[list[float
     """Milliseconds of a step in float32, float16 and bfloat16, in each round."""
     import torch
     from model_rows import DTYPES, vision_model
+    from pytorch_device import warm_up
 
     torch.manual_seed(0)
     steps = [vision_model("timm", name, BATCH, device, dtype, side) for dtype in DTYPES]
@@ -41,7 +42,11 @@ def rounds_of(name: str, device: str, rounds: int, side: int) -> list[list[float
 
     for step in steps:
         milliseconds(step)
-    return [[milliseconds(step) for step in steps] for _ in range(rounds)]
+    result = []
+    for _ in range(rounds):
+        warm_up(device)
+        result.append([milliseconds(step) for step in steps])
+    return result
 
 
 def run_child(name: str, device: str, options: argparse.Namespace) -> list[list[float]]:
