@@ -23,6 +23,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace rekindle::products {
@@ -138,7 +139,8 @@ struct Product {
     }
 };
 
-class UnitProducts : public UnitKernels {
+/// The parameters: whether A and B lie along k.
+class UnitProducts : public UnitKernels, public testing::WithParamInterface<std::tuple<bool, bool>> {
   protected:
     static Operand operand(ElementType type, std::uint32_t outer, std::uint32_t k, const Layout& layout,
                            unsigned seed) {
@@ -200,42 +202,42 @@ class UnitProducts : public UnitKernels {
     }
 };
 
-TEST_F(UnitProducts, AreExactInEveryTileAndLayout) {
+INSTANTIATE_TEST_SUITE_P(Layouts, UnitProducts, testing::Combine(testing::Bool(), testing::Bool()));
+
+TEST_P(UnitProducts, AreExactInEveryTile) {
+    const auto [a_along_k, b_along_k] = GetParam();
     const std::vector<ElementType> found = types();
     if (found.empty())
         GTEST_SKIP() << "the device has no matrix units";
     for (const ElementType type : found)
-        for (const Tile& tile : unit_product_tiles(parameters, type))
-            for (const bool a_along_k : {true, false})
-                for (const bool b_along_k : {true, false}) {
-                    if (!runs(tile.rows, tile.columns))
-                        continue;
-                    const auto with = [&](std::uint32_t m, std::uint32_t n, std::uint32_t k,
-                                          std::uint32_t padding, std::uint32_t parts = 1,
-                                          std::uint32_t spread = 1) {
-                        check(type, tile,
-                              {m, n, k, {a_along_k, padding, spread}, {b_along_k, padding, spread}, parts});
-                    };
-                    const std::uint32_t rows = tile.rows, columns = tile.columns, depth = tile.depth;
-                    with(rows + 8, columns + 24, 2 * depth + 24, 16); // edges, and a rest of k
-                    with(8, 16, depth - 8, 0);                        // few rows, and less than a slice
-                    with(rows + 3, columns + 1, 2 * depth + 3, 0);    // unaligned, with odd row lengths
-                    if (!everything())
-                        continue;
-                    with(rows, columns, depth, 0);                // one whole slice
-                    with(3, columns + 8, 2 * depth, 0);           // few rows
-                    with(rows + 8, 5, depth + 8, 0, 2);           // few columns
-                    with(2, columns + 1, 3 * depth, 0);           // few rows, unaligned
-                    with(rows + 8, columns, 2 * depth, 0, 2);     // in parts of one slice
-                    with(rows + 5, columns - 1, depth - 3, 3);    // unaligned, one incomplete slice
-                    with(rows, columns, 3 * depth, 8);            // whole slices
-                    with(rows - 8, columns, 3 * depth + 8, 0, 2); // in parts, one with a rest
-                    with(37, 45, depth + 7, 3);        // unaligned; incomplete slices end within a group
-                    with(rows, columns, 2 * depth, 2); // unaligned, with even row lengths and no edges
-                    with(rows - 1, columns - 7, 3 * depth, 5, 2); // unaligned, in parts
-                    with(9, 17, 5, 1);                            // fewer than eight k
-                    with(37, 45, depth + 7, 3, 1, 2);             // numbers are not adjacent
-                }
+        for (const Tile& tile : unit_product_tiles(parameters, type)) {
+            if (!runs(tile.rows, tile.columns))
+                continue;
+            const auto with = [&, a_along = a_along_k, b_along = b_along_k](
+                                  std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t padding,
+                                  std::uint32_t parts = 1, std::uint32_t spread = 1) {
+                check(type, tile, {m, n, k, {a_along, padding, spread}, {b_along, padding, spread}, parts});
+            };
+            const std::uint32_t rows = tile.rows, columns = tile.columns, depth = tile.depth;
+            with(rows + 8, columns + 24, 2 * depth + 24, 16); // edges, and a rest of k
+            with(8, 16, depth - 8, 0);                        // few rows, and less than a slice
+            with(rows + 3, columns + 1, 2 * depth + 3, 0);    // unaligned, with odd row lengths
+            if (!everything())
+                continue;
+            with(rows, columns, depth, 0);                // one whole slice
+            with(3, columns + 8, 2 * depth, 0);           // few rows
+            with(rows + 8, 5, depth + 8, 0, 2);           // few columns
+            with(2, columns + 1, 3 * depth, 0);           // few rows, unaligned
+            with(rows + 8, columns, 2 * depth, 0, 2);     // in parts of one slice
+            with(rows + 5, columns - 1, depth - 3, 3);    // unaligned, one incomplete slice
+            with(rows, columns, 3 * depth, 8);            // whole slices
+            with(rows - 8, columns, 3 * depth + 8, 0, 2); // in parts, one with a rest
+            with(37, 45, depth + 7, 3);                   // unaligned; incomplete slices end within a group
+            with(rows, columns, 2 * depth, 2);            // unaligned, with even row lengths and no edges
+            with(rows - 1, columns - 7, 3 * depth, 5, 2); // unaligned, in parts
+            with(9, 17, 5, 1);                            // fewer than eight k
+            with(37, 45, depth + 7, 3, 1, 2);             // numbers are not adjacent
+        }
 }
 
 /// A convolution as convolution_units.slang defines it.
