@@ -3,6 +3,8 @@ predict results on the device."""
 
 import torch
 
+from ..versions import minor_version
+
 _aten = torch.ops.aten
 _FORWARD = _aten._scaled_dot_product_fused_attention_overrideable.default
 _BACKWARD = _aten._scaled_dot_product_fused_attention_overrideable_backward.default
@@ -72,5 +74,5 @@ def install():
     from ..imports import when_imported
 
     when_imported("torch.distributed.tensor", _register)
-    if torch.__version__ < (2, 13):
+    if minor_version(torch.__version__) < (2, 13):
         when_imported("torch.distributed.tensor._op_schema", _predict_on_device)
