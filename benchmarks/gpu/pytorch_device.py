@@ -170,6 +170,36 @@ def row(case: Case, times: list[float], peaks: list[float], problem: str) -> str
     return "| " + " | ".join(cells) + " |"
 
 
+def at_least_one(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
+def run_process(chosen: Sequence[tuple[int, Case]], devices: list[str], options: argparse.Namespace,
+                all_times: dict[int, list[list[float]]], last: bool) -> bool:
+    """Measures all cases with a new process for each device and adds the times to all_times. After the last one, it prints the
+    medians. Returns whether a case failed or its values differ."""
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        children = [Child(device, folder, options.seconds, options.table) for device in devices]
+        for number, case in chosen:
+            try:
+                times, peaks, problem = measure(number, case, children, options.rounds)
+            except RuntimeError as error:
+                print(f"| {case.name} | {error} |", flush=True)
+                failed = True
+                continue
+            for known, added in zip(all_times[number], times):
+                known += added
+            failed |= bool(problem)
+            if last or problem:
+                print(row(case, [statistics.median(one) for one in all_times[number]], peaks, problem), flush=True)
+        for child in children:
+            child.end()
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     tables = parser.add_mutually_exclusive_group()
@@ -180,8 +210,9 @@ def main() -> int:
     tables.add_argument("--causes", dest="table", action="store_const", const="causes",
                         help="the slowest products and convolutions with one size varied")
     parser.add_argument("--only", nargs="*", default=[""], help="run only cases whose name contains one of these texts")
-    parser.add_argument("--rounds", type=int, default=5, help="in each process")
-    parser.add_argument("--processes", type=int, default=1, help="for each device; each measures all cases")
+    parser.add_argument("--rounds", type=at_least_one, default=5, help="in each process")
+    parser.add_argument("--processes", type=at_least_one, default=1,
+                        help="for each device; each measures all cases, and the last prints the medians")
     parser.add_argument("--seconds", type=float, default=0.1, help="that the runs of one round fill")
     parser.add_argument("--device", default="rvk")
     parser.add_argument("--against", default="cuda")
@@ -197,26 +228,13 @@ def main() -> int:
         parser.error(f"no case's name contains {' or '.join(repr(word) for word in options.only)}")
     devices = [options.device] + ([options.against] if options.against else [])
     print(f"| case | {' | '.join(f'{one}, ms' for one in devices)} | speed | TFLOP/s | |\n|---|{'---|' * (len(devices) + 3)}")
-    status = 0
     all_times = {number: [[] for _ in devices] for number, _ in chosen}
-    for process in range(options.processes):
-        with tempfile.TemporaryDirectory() as folder:
-            children = [Child(device, folder, options.seconds, options.table) for device in devices]
-            for number, case in chosen:
-                try:
-                    times, peaks, problem = measure(number, case, children, options.rounds)
-                except RuntimeError as error:
-                    print(f"| {case.name} | {error} |", flush=True)
-                    status = 1
-                    continue
-                for known, added in zip(all_times[number], times):
-                    known += added
-                status |= bool(problem)
-                if process + 1 == options.processes or problem:
-                    print(row(case, [statistics.median(one) for one in all_times[number]], peaks, problem), flush=True)
-            for child in children:
-                child.end()
-    return status
+    failed = False
+    for process in range(1, options.processes + 1):
+        failed |= run_process(chosen, devices, options, all_times, process == options.processes)
+        if options.processes > 1:
+            print(f"processes {process} of {options.processes} have ended", file=sys.stderr, flush=True)
+    return int(failed)
 
 
 if __name__ == "__main__":
