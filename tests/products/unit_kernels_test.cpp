@@ -139,7 +139,7 @@ struct Product {
     }
 };
 
-/// The parameters: whether A and B lie along k.
+/// Parameters: whether the numbers of a row of A, and of a column of B, are adjacent in memory.
 class UnitProducts : public UnitKernels, public testing::WithParamInterface<std::tuple<bool, bool>> {
   protected:
     static Operand operand(ElementType type, std::uint32_t outer, std::uint32_t k, const Layout& layout,

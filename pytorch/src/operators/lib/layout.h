@@ -21,9 +21,9 @@ class OperandLayout {
     /// scalar). Throws c10::NotImplementedError for more than eight dimensions.
     OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands);
 
-    /// Joins as many adjacent elements into one as all operands allow: a power of two, at most `most`.
-    /// Returns how many. The addresses must be aligned for `most` elements; an operand without memory does
-    /// not allow joining.
+    /// Treats adjacent elements as one wider element, as many as the strides and the row length allow: a
+    /// power of two, at most `most`. Returns this number, which is 1 if nothing can be joined. The caller
+    /// makes sure that all addresses are aligned for `most` elements. Every operand must have memory.
     std::int64_t join(std::int64_t most);
 
     Kind kind() const { return kind_; }
@@ -61,7 +61,7 @@ class OperandLayout {
 
   private:
     std::span<const std::int64_t> block() const;
-    /// Whether `count` adjacent elements are one in all operands.
+    /// Whether every operand's rows consist of whole groups of `count` adjacent elements.
     bool can_join(std::int64_t count) const;
 
     Kind kind_ = Kind::contiguous;

@@ -31,8 +31,8 @@ namespace {
 
 // --- cat
 
-/// Tensors of one storage that are contiguous and follow each other in memory: along their first dimension,
-/// they are already concatenated, and one copy is enough.
+/// Contiguous tensors that follow each other in one storage. Memory already holds their concatenation along
+/// the first dimension, so Cat can copy them all at once.
 class Run {
   public:
     explicit Run(const at::Tensor& first) : first_(first), end_(first.storage_offset() + first.numel()) {}
