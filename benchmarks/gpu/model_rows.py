@@ -45,18 +45,29 @@ def tested_model(name: str, times: int, device: str, autocast: torch.dtype | Non
     return step
 
 
-def vision_model(package: str, name: str, batch: int, device: str, autocast: torch.dtype | None, side: int = 224) -> Timed:
+def vision_network(package: str, name: str) -> nn.Module:
+    """Of torchvision or timm, for 100 classes and without random masks, because each device draws its own."""
     if package == "timm":
         network = importlib.import_module("timm").create_model(name, num_classes=100)
     else:
         network = getattr(importlib.import_module("torchvision.models"), name)(num_classes=100)
-    for module in network.modules():  # both devices draw their own masks
+    for module in network.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
         if hasattr(module, "drop_prob"):
             module.drop_prob = 0.0
-    x, y = draw(device, batch, 3, side, side), torch.randint(0, 100, (batch,)).to(device)
+    return network
+
+
+def vision_step(network: nn.Module, batch: int, device: str, autocast: torch.dtype | None, side: int = 224,
+                dtype: torch.dtype = torch.float32) -> Timed:
+    """Training step; `dtype` is that of the images."""
+    x, y = draw(device, batch, 3, side, side, dtype=dtype), torch.randint(0, 100, (batch,)).to(device)
     return training_step(network.to(device).train(), x, y, torch.optim.SGD, autocast, lr=1e-4, momentum=0.9)
+
+
+def vision_model(package: str, name: str, batch: int, device: str, autocast: torch.dtype | None) -> Timed:
+    return vision_step(vision_network(package, name), batch, device, autocast)
 
 
 class Logits(nn.Module):

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 import torch
 import device_cases
 from device_cases import Case
+from one_device import at_least_one, environment_for
 
 WARM_UP = 0.06  # seconds
 TOLERANCES = {torch.float32: 2e-3, torch.float16: 2e-2, torch.bfloat16: 6e-2}  # of the largest value; fast sums differ
@@ -111,12 +112,10 @@ class Child:
 
     def __init__(self, device: str, folder: str, fill: float, table: str):
         self.results = os.path.join(folder, device.replace(":", "_"))
-        # With rvk registered, PyTorch uses it as the process's accelerator, and CUDA's backward passes fail.
-        alone = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1" if device.partition(":")[0] == "rvk" else "0"}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--child", device, "--results", self.results, "--seconds", str(fill),
              *(["--" + table] if table != "operators" else [])], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env=os.environ | alone)
+            env=environment_for(device))
 
     def ask(self, text: str) -> float:
         self.process.stdin.write(text + "\n")
@@ -168,12 +167,6 @@ def row(case: Case, times: list[float], peaks: list[float], problem: str) -> str
     memory = f"memory {peaks[0] / peaks[1]:.2f} × CUDA's" if case.memory and len(peaks) > 1 else ""
     cells.append("; ".join(filter(None, (memory, problem))))
     return "| " + " | ".join(cells) + " |"
-
-
-def at_least_one(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
 
 
 def run_process(chosen: Sequence[tuple[int, Case]], devices: list[str], options: argparse.Namespace,
