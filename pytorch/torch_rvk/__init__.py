@@ -39,7 +39,9 @@ def _register():
     try:
         registration.register()
     except LibraryNotUsable as problem:
-        warnings.warn(f"The device rvk is not available: {problem}", stacklevel=3)
+        # `python -m torch_rvk` imports this package before it runs __main__, which prints the reason.
+        if sys.argv[:1] != ["-m"] or __name__ not in sys.orig_argv:
+            warnings.warn(f"The device rvk is not available: {problem}", stacklevel=3)
 
 
 if not _imported_by_torch:

@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import torch
@@ -44,6 +46,16 @@ class Command(unittest.TestCase):
         result = run(VK_DRIVER_FILES="/none", VK_ICD_FILENAMES="/none")
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertRegex(result.stderr, r"There is no device rvk: .*\.\nWhat to do: .*apt install libvulkan1")
+
+    def test_without_a_library_that_fits(self):
+        import torch_rvk
+
+        with tempfile.TemporaryDirectory() as folder:
+            package = os.path.join(folder, "torch_rvk")
+            shutil.copytree(os.path.dirname(torch_rvk.__file__), package, ignore=shutil.ignore_patterns("*.so*", "__pycache__"))
+            result = run(PYTHONPATH=folder)
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
+        self.assertRegex(result.stderr, r"\AThe device rvk is not available: .*\.\n\Z")
 
     def test_help_and_wrong_use(self):
         result = run("--help")
