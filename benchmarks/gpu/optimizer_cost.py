@@ -9,9 +9,9 @@ milliseconds:
   operator    host time of the fused operator
   counting    host time of adding 1 to the step numbers (AdamW)
   Python      the rest of "host": torch.optim's own code
-  device      the fused operator, with the device's work, in a burst of 20
-  cold device the same in a process that has not multiplied matrices for 60 ms: work that the host limits leaves the clock low
-  MHz, cold   the clock that nvidia-smi reports while the operator runs, if it is installed
+  GPU         the fused operator, with the device's work, in a burst of 20
+  cold GPU    the same in a process that has not multiplied matrices for 60 ms: work that the host limits leaves the clock low
+  cold MHz    the clock that nvidia-smi reports while the operator runs, if it is installed
 """
 
 import argparse
@@ -27,7 +27,7 @@ from one_device import at_least_one, run_child
 
 OPTIMIZERS = ("AdamW", "SGD")
 LONG, SHORT = 20, 4  # calls in a burst
-COLUMNS = ("step", "host", "operator", "counting", "Python", "device", "cold device")
+COLUMNS = ("step", "host", "operator", "counting", "Python", "GPU", "cold GPU")
 
 
 def parts_of(kind: str, device: str) -> dict[str, Callable[[], object]]:
@@ -84,12 +84,12 @@ def measure(kind: str, device: str, rounds: int) -> dict:
         burst(call, synchronize, SHORT)
     result: dict[str, list] = {name: [] for name in COLUMNS}
     for _ in range(rounds):
-        result["cold device"].append(burst(parts["operator"], synchronize, LONG)[1])
-    result["MHz, cold"] = [clock_during(parts["operator"], synchronize)]
+        result["cold GPU"].append(burst(parts["operator"], synchronize, LONG)[1])
+    result["cold MHz"] = [clock_during(parts["operator"], synchronize)]
     for _ in range(rounds):
         warm_up(device)
         result["step"].append(burst(parts["step"], synchronize, LONG)[1])
-        result["device"].append(burst(parts["operator"], synchronize, LONG)[1])
+        result["GPU"].append(burst(parts["operator"], synchronize, LONG)[1])
         hosts = {name: statistics.median(burst(call, synchronize, SHORT)[0] for _ in range(9)) for name, call in parts.items()}
         result["host"].append(hosts["step"])
         result["operator"].append(hosts["operator"])
@@ -109,7 +109,7 @@ def main() -> None:
     if options.child:
         print(json.dumps(measure(options.optimizers[0], options.child, options.rounds)))
         return
-    print(f"| optimizer | device | {' | '.join(COLUMNS)} | MHz, cold |\n|{'---|' * (len(COLUMNS) + 3)}")
+    print(f"| optimizer | device | {' | '.join(COLUMNS)} | cold MHz |\n|{'---|' * (len(COLUMNS) + 3)}")
     for kind in options.optimizers:
         runs: dict[str, list[dict]] = {device: [] for device in options.devices.split(",")}
         for _ in range(options.processes):
@@ -117,7 +117,7 @@ def main() -> None:
                 results.append(run_child(__file__, device, "--optimizers", kind, "--rounds", options.rounds))
         for device, results in runs.items():
             cells = [f"{statistics.median(sum((one[name] for one in results), [])):.3f}" for name in COLUMNS]
-            clocks = ", ".join(one["MHz, cold"][0] for one in results)
+            clocks = ", ".join(one["cold MHz"][0] for one in results)
             print(f"| {kind} | {device} | {' | '.join(cells)} | {clocks} |", flush=True)
 
 

@@ -1,11 +1,14 @@
-/// Measures how long the host waits for one number from the device, beside a Vulkan program that does nothing
-/// else: it gives the lower bound for anything that reads a result, such as loss.item().
+/// Measures how long the host waits for one number from the device: with the runtime, and with a Vulkan
+/// program that does nothing else. The second is a lower bound for whatever reads a result, such as
+/// loss.item().
 ///
 ///     submit_benchmark [DEVICE]        (default gpu; anything that select_device accepts)
 ///
-/// In "bare Vulkan", one command buffer is recorded, submitted, and polled for. The runtime fills four bytes
-/// and downloads them. Every method checks the number that it reads. Figures are medians of 51 runs of 20,
-/// with the methods alternating, in microseconds of wall time.
+/// "Bare Vulkan" records a command buffer, submits it, and polls until the device has finished. With
+/// timestamps, it also measures the device's time, as the runtime does to keep submits shorter than the
+/// driver's watchdog allows. Each method checks the number that it reads. Figures are microseconds of wall
+/// time, medians of 51 rounds of 20 runs. The methods alternate, and the first 5 runs of a round are not
+/// timed, because the GPU takes time to switch from one Vulkan device to another.
 
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/memory.h>
@@ -14,14 +17,16 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 #include <volk.h>
 
