@@ -56,6 +56,12 @@ def loops_of(blocks):
             target = re.match(r"s_c?branch\w*\s+(BB\d+)", instruction)
             if target and index.get(target.group(1), i + 1) <= i:
                 ends[index[target.group(1)]] = i
+    # Compilers may place the block that ends a loop between the parts of its body. Two branches back then span ranges that overlap, but
+    # a loop that starts within another one belongs to it as a whole.
+    for first in sorted(ends, reverse=True):
+        for start in sorted(ends):
+            if first < start <= ends[first]:
+                ends[first] = max(ends[first], ends[start])
     outermost, open_loops = [], []
     for first, last in sorted(ends.items(), key=lambda span: (span[0], -span[1])):
         loop = Loop(first, last)

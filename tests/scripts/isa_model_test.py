@@ -110,6 +110,20 @@ class Loops(unittest.TestCase):
         )
         self.assertEqual(shares_of(code, 32, RDNA1)[:2], ("0.50", "0.50"))
 
+    def test_a_loop_whose_end_lies_between_the_parts_of_its_body(self):
+        blocks = blocks_of(disassembled(
+            ["s_mov_b32 s9, 0"],
+            ["v_fma_f32 v1, v2, v3, v4"],
+            ["v_mov_b32_e32 v1, v2", "s_cbranch_scc1 BB1", "s_cbranch_scc0 BB5"],  # the end of the outer and the start of the inner loop
+            ["v_fma_f32 v1, v2, v3, v4", "s_cbranch_scc0 BB3"],
+            ["v_fma_f32 v1, v2, v3, v4", "s_branch BB2"],
+            ["s_endpgm"],
+        ))  # fmt: skip
+        (outer,) = loops_of(blocks)
+        (middle,) = outer.inner
+        (inner,) = middle.inner
+        self.assertEqual([(loop.first, loop.last) for loop in (outer, middle, inner)], [(1, 4), (2, 4), (3, 3)])
+
     def test_without_a_loop_of_products(self):
         self.assertEqual(shares_of(loop("v_add_f32_e32 v1, v2, v3"), 64, GCN), ("-",) * 4)
 
