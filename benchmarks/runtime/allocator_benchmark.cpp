@@ -8,31 +8,23 @@
 /// rounds, with the methods alternating, in nanoseconds of this thread's CPU time for one allocation with its
 /// release.
 
-#include <rekindle/runtime/device.h>
+#include "device_benchmark.h"
+
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <exception>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace {
 
 using namespace rekindle::runtime;
+using namespace rekindle::benchmarks;
 
 constexpr std::size_t alive = 256;
 constexpr int rounds = 7;
-
-double processor_nanoseconds() {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 /// xorshift64*: generating the order must cost next to nothing.
 struct Random {
@@ -55,11 +47,6 @@ double measure(std::size_t count, std::uint64_t smallest, std::uint64_t largest,
         held[random.next() % alive] = allocate(smallest + random.next() % (largest - smallest + 1));
     held.clear();
     return (processor_nanoseconds() - start) / static_cast<double>(count);
-}
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
 }
 
 struct Freed {
@@ -96,31 +83,23 @@ void compare(Device& device, Stream& stream, const char* name, std::uint64_t sma
                 median(library), median(uncached) / median(cached), median(library) / median(cached));
 }
 
-int run(const std::string& which) {
-    const std::shared_ptr<Device> device = Device::open(select_device(which));
-    const std::unique_ptr<Stream> stream = device->make_stream();
-    std::printf("%s: %s\n", device->info().address().c_str(), device->info().name.c_str());
+void run(Device& device) {
+    const std::unique_ptr<Stream> stream = device.make_stream();
     std::printf("%-20s %12s %14s %10s %11s %11s\n", "bytes", "cached, ns", "driver, ns", "malloc, ns",
                 "driver/", "malloc/");
-    compare(*device, *stream, "1000", 1000, 1000);
-    compare(*device, *stream, "1 to 65536", 1, 65'536);
-    compare(*device, *stream, "64 Ki to 1 Mi", 64 << 10, 1 << 20);
-    compare(*device, *stream, "1 Mi to 8 Mi", 1 << 20, 8 << 20);
-    const MemoryStatistics s = device->allocator().statistics(MemoryKind::device);
+    compare(device, *stream, "1000", 1000, 1000);
+    compare(device, *stream, "1 to 65536", 1, 65'536);
+    compare(device, *stream, "64 Ki to 1 Mi", 64 << 10, 1 << 20);
+    compare(device, *stream, "1 Mi to 8 Mi", 1 << 20, 8 << 20);
+    const MemoryStatistics s = device.allocator().statistics(MemoryKind::device);
     std::printf("allocations %llu, of the driver %llu, retries %llu, out of memory %llu\n",
                 static_cast<unsigned long long>(s.allocations),
                 static_cast<unsigned long long>(s.driver_allocations),
                 static_cast<unsigned long long>(s.retries), static_cast<unsigned long long>(s.out_of_memory));
-    return 0;
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
-    try {
-        return run(count > 1 ? arguments[1] : "gpu");
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "allocator_benchmark: %s\n", e.what());
-        return 1;
-    }
+    return run_on_device("allocator_benchmark", count, arguments, run);
 }

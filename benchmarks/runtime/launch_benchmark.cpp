@@ -9,16 +9,14 @@
 /// runs, with the methods alternating, in nanoseconds of this thread's CPU time, including the driver's (a
 /// CPU driver runs kernels in other threads); "submit and wait" is wall time.
 
+#include "device_benchmark.h"
+
 #include <rekindle/kernels/families/testing.h>
-#include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,20 +24,10 @@
 namespace {
 
 using namespace rekindle::runtime;
+using namespace rekindle::benchmarks;
 
 constexpr std::size_t launches = 200, few = 15; // few: fewer than a stream submits on its own
 constexpr int rounds = 51;
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
-
-double processor_nanoseconds() {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 /// Nanoseconds for one call.
 template <class Call>
@@ -50,20 +38,16 @@ double timed(std::size_t calls, Call call) {
     return (processor_nanoseconds() - start) / static_cast<double>(calls);
 }
 
-int run(const std::string& which) {
-    DeviceOptions options;
-    options.self_test = false;
-    const std::shared_ptr<Device> device = Device::open(select_device(which), options);
-    const std::unique_ptr<Stream> stream = device->make_stream();
-    std::printf("%s: %s\n", device->info().address().c_str(), device->info().name.c_str());
+void run(Device& device) {
+    const std::unique_ptr<Stream> stream = device.make_stream();
 
     std::vector<Buffer> buffers;
     for (std::size_t i = 0; i < launches + 1; ++i)
-        buffers.push_back(device->allocator().allocate(256, MemoryKind::device, stream.get()));
+        buffers.push_back(device.allocator().allocate(256, MemoryKind::device, stream.get()));
     for (const Buffer& b : buffers)
         stream->fill(b.pointer(), 256, 1);
     const rekindle::kernels::TestingConstants constants{.factor = 5};
-    const Pipeline& pipeline = device->prepare(rekindle::kernels::test_combine, constants.list());
+    const Pipeline& pipeline = device.prepare(rekindle::kernels::test_combine, constants.list());
     const auto launch = [&](bool by_names, const Buffer& result, const Buffer& first, const Buffer& second) {
         rekindle::kernels::TestingParameters p;
         p.result = result.pointer().address;
@@ -109,16 +93,10 @@ int run(const std::string& which) {
     std::printf("transient block of 256 bytes             %9.0f ns\n", median(block));
     std::printf("event                                    %9.0f ns\n", median(event));
     std::printf("launch, submit and wait                  %9.0f ns\n", median(round_trip));
-    return 0;
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
-    try {
-        return run(count > 1 ? arguments[1] : "gpu");
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "launch_benchmark: %s\n", e.what());
-        return 1;
-    }
+    return run_on_device("launch_benchmark", count, arguments, run);
 }

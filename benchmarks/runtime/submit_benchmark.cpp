@@ -10,9 +10,12 @@
 /// time, medians of 51 rounds of 20 runs. The methods alternate, and the first 5 runs of a round are not
 /// timed, because the GPU takes time to switch from one Vulkan device to another.
 
-#include <rekindle/runtime/device.h>
+#include "device/vulkan_structure.h"
+#include "device_benchmark.h"
+
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>
+#include <rekindle/runtime/vulkan_result.h>
 
 #include <algorithm>
 #include <array>
@@ -20,7 +23,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -33,38 +35,36 @@
 namespace {
 
 using namespace rekindle::runtime;
+using namespace rekindle::benchmarks;
 
 constexpr int rounds = 51, runs = 20, untimed_runs = 5;
 
 void check(VkResult result, const char* call) {
     if (result != VK_SUCCESS)
-        throw std::runtime_error(std::string(call) + " returned " + std::to_string(result));
+        throw std::runtime_error(std::string(call) + " returned " + name_of(result));
 }
 
-template <class Structure>
-Structure structure(VkStructureType type, void* next = nullptr) {
-    Structure result{};
-    result.sType = type;
-    result.pNext = next;
-    return result;
-}
-
-/// Calls `destroy` at the end of its life.
-class Cleanup {
+/// Destroys objects in the reverse order of their creation.
+class Cleanups {
   public:
-    explicit Cleanup(std::function<void()> destroy) : destroy_(std::move(destroy)) {}
-    ~Cleanup() { destroy_(); }
-    Cleanup(const Cleanup&) = delete;
-    Cleanup& operator=(const Cleanup&) = delete;
+    Cleanups() = default;
+    ~Cleanups() {
+        for (; !calls_.empty(); calls_.pop_back())
+            calls_.back()();
+    }
+    Cleanups(const Cleanups&) = delete;
+    Cleanups& operator=(const Cleanups&) = delete;
+
+    void add(std::function<void()> destroy) { calls_.push_back(std::move(destroy)); }
 
   private:
-    std::function<void()> destroy_;
+    std::vector<std::function<void()>> calls_;
 };
 
-/// A device and the few Vulkan objects that one submit needs. Not thread-safe.
+/// A Vulkan device with only what one submit needs. Not thread-safe.
 class BareDevice {
   public:
-    /// On the physical device with this UUID; the runtime has loaded Vulkan's global functions.
+    /// Opens the physical device with this UUID. The runtime must have loaded Vulkan's global functions.
     explicit BareDevice(const std::array<std::uint8_t, VK_UUID_SIZE>& uuid) {
         make_instance();
         choose(uuid);
@@ -74,17 +74,13 @@ class BareDevice {
                                 VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
                             &mapped_);
         device_buffer_ = make_buffer(VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, nullptr);
+        cleanups_.add([this] { vk_.vkDeviceWaitIdle(device_); });
     }
     BareDevice(const BareDevice&) = delete;
     BareDevice& operator=(const BareDevice&) = delete;
-    ~BareDevice() {
-        vk_.vkDeviceWaitIdle(device_);
-        while (!cleanups_.empty())
-            cleanups_.pop_back();
-    }
 
-    /// Has the device write `number` to its memory and copy it to the host's, between two timestamps if
-    /// `timestamps`; waits for it, and returns what arrived.
+    /// The device fills its memory with `number` and copies it to the host's memory. Returns what the host
+    /// reads there when the device has finished. timestamps: the device also records when it starts and ends.
     std::uint32_t round_trip(bool timestamps, std::uint32_t number) {
         record(timestamps, number);
         submit();
@@ -96,17 +92,13 @@ class BareDevice {
     }
 
   private:
-    void at_end(std::function<void()> destroy) {
-        cleanups_.push_back(std::make_unique<Cleanup>(std::move(destroy)));
-    }
-
     void make_instance() {
         auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
         application.apiVersion = VK_API_VERSION_1_2;
         auto info = structure<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
         info.pApplicationInfo = &application;
         check(vkCreateInstance(&info, nullptr, &instance_), "vkCreateInstance");
-        at_end([this] { vkDestroyInstance(instance_, nullptr); });
+        cleanups_.add([this] { vkDestroyInstance(instance_, nullptr); });
     }
 
     void choose(const std::array<std::uint8_t, VK_UUID_SIZE>& uuid) {
@@ -118,7 +110,8 @@ class BareDevice {
             auto id =
                 structure<VkPhysicalDeviceIDProperties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
             auto properties =
-                structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &id);
+                structure<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+            properties.pNext = &id;
             vkGetPhysicalDeviceProperties2(one, &properties);
             if (std::ranges::equal(uuid, id.deviceUUID))
                 physical_ = one;
@@ -149,18 +142,19 @@ class BareDevice {
         auto timeline = structure<VkPhysicalDeviceTimelineSemaphoreFeatures>(
             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
         timeline.timelineSemaphore = VK_TRUE;
-        auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &timeline);
+        auto info = structure<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+        info.pNext = &timeline;
         info.queueCreateInfoCount = 1;
         info.pQueueCreateInfos = &queue;
         check(vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice");
         volkLoadDeviceTable(&vk_, device_);
-        at_end([this] { vk_.vkDestroyDevice(device_, nullptr); });
+        cleanups_.add([this] { vk_.vkDestroyDevice(device_, nullptr); });
         vk_.vkGetDeviceQueue(device_, family, 0, &queue_);
 
         auto pool = structure<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
         pool.queueFamilyIndex = family;
         check(vk_.vkCreateCommandPool(device_, &pool, nullptr, &pool_), "vkCreateCommandPool");
-        at_end([this] { vk_.vkDestroyCommandPool(device_, pool_, nullptr); });
+        cleanups_.add([this] { vk_.vkDestroyCommandPool(device_, pool_, nullptr); });
     }
 
     void make_commands() {
@@ -174,23 +168,25 @@ class BareDevice {
         queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
         queries.queryCount = 2;
         check(vk_.vkCreateQueryPool(device_, &queries, nullptr, &queries_), "vkCreateQueryPool");
-        at_end([this] { vk_.vkDestroyQueryPool(device_, queries_, nullptr); });
+        cleanups_.add([this] { vk_.vkDestroyQueryPool(device_, queries_, nullptr); });
 
         auto type = structure<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
         type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-        auto semaphore = structure<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type);
+        auto semaphore = structure<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
+        semaphore.pNext = &type;
         check(vk_.vkCreateSemaphore(device_, &semaphore, nullptr, &semaphore_), "vkCreateSemaphore");
-        at_end([this] { vk_.vkDestroySemaphore(device_, semaphore_, nullptr); });
+        cleanups_.add([this] { vk_.vkDestroySemaphore(device_, semaphore_, nullptr); });
     }
 
-    /// In the first memory type with these properties. `mapped`, if not null, receives its address.
+    /// Uses the first memory type with these properties. If `mapped` is not null, maps the memory and stores
+    /// its address there.
     VkBuffer make_buffer(VkMemoryPropertyFlags properties, void** mapped) {
         auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
         info.size = 256;
         info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
         VkBuffer buffer = VK_NULL_HANDLE;
         check(vk_.vkCreateBuffer(device_, &info, nullptr, &buffer), "vkCreateBuffer");
-        at_end([this, buffer] { vk_.vkDestroyBuffer(device_, buffer, nullptr); });
+        cleanups_.add([this, buffer] { vk_.vkDestroyBuffer(device_, buffer, nullptr); });
 
         VkMemoryRequirements needs{};
         vk_.vkGetBufferMemoryRequirements(device_, buffer, &needs);
@@ -206,7 +202,7 @@ class BareDevice {
         allocation.memoryTypeIndex = type;
         VkDeviceMemory memory = VK_NULL_HANDLE;
         check(vk_.vkAllocateMemory(device_, &allocation, nullptr, &memory), "vkAllocateMemory");
-        at_end([this, memory] { vk_.vkFreeMemory(device_, memory, nullptr); });
+        cleanups_.add([this, memory] { vk_.vkFreeMemory(device_, memory, nullptr); });
         check(vk_.vkBindBufferMemory(device_, buffer, memory, 0), "vkBindBufferMemory");
         if (mapped != nullptr)
             check(vk_.vkMapMemory(device_, memory, 0, VK_WHOLE_SIZE, 0, mapped), "vkMapMemory");
@@ -246,7 +242,8 @@ class BareDevice {
             structure<VkTimelineSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
         timeline.signalSemaphoreValueCount = 1;
         timeline.pSignalSemaphoreValues = &value_;
-        auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO, &timeline);
+        auto info = structure<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
+        info.pNext = &timeline;
         info.commandBufferCount = 1;
         info.pCommandBuffers = &commands_;
         info.signalSemaphoreCount = 1;
@@ -254,7 +251,6 @@ class BareDevice {
         check(vk_.vkQueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit");
     }
 
-    std::vector<std::unique_ptr<Cleanup>> cleanups_; ///< run from the last to the first
     VkInstance instance_ = VK_NULL_HANDLE;
     VkPhysicalDevice physical_ = VK_NULL_HANDLE;
     VkPhysicalDeviceMemoryProperties memory_{};
@@ -265,9 +261,10 @@ class BareDevice {
     VkCommandBuffer commands_ = VK_NULL_HANDLE;
     VkQueryPool queries_ = VK_NULL_HANDLE;
     VkSemaphore semaphore_ = VK_NULL_HANDLE;
-    std::uint64_t value_ = 0; ///< of the semaphore after the last submit
+    std::uint64_t value_ = 0; ///< the semaphore's, once the last submit has finished
     VkBuffer host_ = VK_NULL_HANDLE, device_buffer_ = VK_NULL_HANDLE;
-    void* mapped_ = nullptr; ///< of host_
+    void* mapped_ = nullptr; ///< the address of host_
+    Cleanups cleanups_;      ///< destroyed first, because its calls use the other members
 };
 
 struct Method {
@@ -275,11 +272,6 @@ struct Method {
     std::function<std::uint32_t(std::uint32_t)> round_trip; ///< returns the number that the host read
     std::vector<double> microseconds{};
 };
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
 
 void measure(std::vector<Method>& methods) {
     std::uint32_t number = 0;
@@ -298,15 +290,10 @@ void measure(std::vector<Method>& methods) {
         }
 }
 
-int run(const std::string& which) {
-    DeviceOptions options;
-    options.self_test = false;
-    const std::shared_ptr<Device> device = Device::open(select_device(which), options);
-    const std::unique_ptr<Stream> stream = device->make_stream();
-    const Buffer buffer = device->allocator().allocate(256, MemoryKind::device, stream.get());
-    std::printf("%s: %s\n", device->info().address().c_str(), device->info().name.c_str());
-
-    BareDevice bare(device->info().uuid);
+void run(Device& device) {
+    const std::unique_ptr<Stream> stream = device.make_stream();
+    const Buffer buffer = device.allocator().allocate(256, MemoryKind::device, stream.get());
+    BareDevice bare(device.info().uuid);
     std::vector<Method> methods;
     for (const bool timestamps : {false, true})
         methods.push_back(
@@ -321,16 +308,10 @@ int run(const std::string& which) {
     measure(methods);
     for (const Method& method : methods)
         std::printf("%-36s %6.1f us\n", method.name.c_str(), median(method.microseconds));
-    return 0;
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
-    try {
-        return run(count > 1 ? arguments[1] : "gpu");
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "submit_benchmark: %s\n", e.what());
-        return 1;
-    }
+    return run_on_device("submit_benchmark", count, arguments, run);
 }
