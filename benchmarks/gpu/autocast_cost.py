@@ -4,12 +4,12 @@
 
 NAME is a model of timm; it trains with a batch of two images. Each device has a process of its own, and the two take turns,
 --processes times. In a process, all variants of a step alternate, because the host's speed changes between processes and within
-them, and each round starts with another variant, because the first one after a pause is slower. Before each round, the GPU
-multiplies matrices for 60 ms, which raises its clock. What a variant adds is the median of its differences from float32 in the
-same round, over all processes; the next column has the smallest and the largest median of a single process. "speed" is the last
+them, and each round starts with another variant, so that the order favors none. Before each round, the GPU multiplies matrices
+for 60 ms, which raises its clock. "adds" is the median, over the rounds of all processes, of how much longer a variant takes than
+float32 in the same round; the next column has the smallest and the largest median of a single process. "speed" is the last
 device's float32 step divided by this one's.
 
-With --parts, two more variants show what autocast's time consists of:
+With --parts, two more variants show what makes up autocast's time:
   16-bit layers   float32 normalization, everything else in bfloat16: 16-bit operators without autocast and without casts
   casts           float32, but each weight of a convolution or linear layer is cast to bfloat16 and back: four casts for each
                   layer and step, half of them in the backward pass
@@ -19,20 +19,19 @@ Networks whose layers do not accept such a mixture (transformers) fail. The colu
 import argparse
 import json
 import statistics
-import sys
 import time
 from collections.abc import Callable
 
-from one_device import at_least_one, run_child
+from one_device import at_least_one, take_turns
 
 MODELS = ("mobilenetv4_conv_medium", "maxvit_tiny_tf_224")
 STEPS = 4  # between two readings of the clock
 BATCH = 2
-BASE, TWO, PARTS = "float32", ("float16", "bfloat16"), ("16-bit layers", "casts")  # of a step's variants
+BASE, AUTOCAST, PARTS = "float32", ("float16", "bfloat16"), ("16-bit layers", "casts")  # the variants of a step
 
 
 def sixteen_bit(network):
-    """In bfloat16, except for normalization layers."""
+    """Converts the network to bfloat16, except for its normalization layers."""
     from torch import bfloat16, nn
 
     network.to(bfloat16)
@@ -43,7 +42,7 @@ def sixteen_bit(network):
 
 
 def with_casts(network):
-    """Casts the weights of convolutions and linear layers to bfloat16 and back before each use."""
+    """Makes convolutions and linear layers cast their weights to bfloat16 and back before each use."""
     from torch import bfloat16, float32, nn
     from torch.nn.utils import parametrize
 
@@ -106,12 +105,8 @@ def measure(name: str, device: str, variants: list[str], rounds: int, side: int)
 
 
 def rows(name: str, devices: list[str], variants: list[str], options: argparse.Namespace) -> list[str]:
-    runs: dict[str, list[dict]] = {device: [] for device in devices}
-    for number in range(options.processes):
-        for device in devices:
-            runs[device].append(run_child(__file__, device, "--models", name, "--rounds", options.rounds, "--side", options.side,
-                                          *(["--parts"] if options.parts else [])))
-            print(f"{name}: process {number + 1} of {options.processes} for {device} ended", file=sys.stderr)
+    runs = take_turns(__file__, devices, options.processes, name, "--models", name, "--rounds", options.rounds, "--side", options.side,
+                      *(["--parts"] if options.parts else []))
     base = {device: statistics.median(one[BASE] for run in runs[device] for one in run["times"]) for device in devices}
     result = []
     for device in devices:
@@ -130,7 +125,7 @@ def rows(name: str, devices: list[str], variants: list[str], options: argparse.N
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", action="store_true", help="also time what autocast's time consists of")
+    parser.add_argument("--parts", action="store_true", help="also time what makes up autocast's time")
     parser.add_argument("--devices", default="rvk,cuda")
     parser.add_argument("--models", nargs="*", default=MODELS)
     parser.add_argument("--rounds", type=at_least_one, default=12, help="in each process")
@@ -138,7 +133,7 @@ def main() -> None:
     parser.add_argument("--side", type=at_least_one, default=224, help="of an image, in pixels")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    variants = [BASE, *TWO, *(PARTS if options.parts else ())]
+    variants = [BASE, *AUTOCAST, *(PARTS if options.parts else ())]
     if options.child:
         print(json.dumps(measure(options.models[0], options.child, variants, options.rounds, options.side)))
         return

@@ -46,7 +46,7 @@ def tested_model(name: str, times: int, device: str, autocast: torch.dtype | Non
 
 
 def vision_network(package: str, name: str) -> nn.Module:
-    """Of torchvision or timm, for 100 classes and without random masks, because each device draws its own."""
+    """A model of torchvision or timm with 100 classes. Dropout is off, because each device draws its own masks."""
     if package == "timm":
         network = importlib.import_module("timm").create_model(name, num_classes=100)
     else:
@@ -61,7 +61,7 @@ def vision_network(package: str, name: str) -> nn.Module:
 
 def vision_step(network: nn.Module, batch: int, device: str, autocast: torch.dtype | None, side: int = 224,
                 dtype: torch.dtype = torch.float32) -> Timed:
-    """Training step; `dtype` is that of the images."""
+    """A training step on `batch` random images of dtype `dtype`."""
     x, y = draw(device, batch, 3, side, side, dtype=dtype), torch.randint(0, 100, (batch,)).to(device)
     return training_step(network.to(device).train(), x, y, torch.optim.SGD, autocast, lr=1e-4, momentum=0.9)
 

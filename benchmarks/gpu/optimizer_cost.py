@@ -4,13 +4,13 @@
 
 Each device has a process of its own, and the two take turns, --processes times. Figures are medians over all rounds, in
 milliseconds:
-  step        a step, with the device's work, in a burst of 20
-  host        the host's share of it: a burst of 4, until the last call returns
+  step        a step, until the GPU has finished, in a burst of 20
+  host        a step, until the call returns, in a burst of 4, after which the GPU may still be working
   operator    host time of the fused operator
   counting    host time of adding 1 to the step numbers (AdamW)
   Python      the rest of "host": torch.optim's own code
-  GPU         the fused operator, with the device's work, in a burst of 20
-  cold GPU    the same in a process that has not multiplied matrices for 60 ms: work that the host limits leaves the clock low
+  GPU         the fused operator, until the GPU has finished, in a burst of 20
+  cold GPU    the same before the process has multiplied matrices for 60 ms, which raises the GPU's clock
   cold MHz    the clock that nvidia-smi reports while the operator runs, if it is installed
 """
 
@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from one_device import at_least_one, run_child
+from one_device import at_least_one, take_turns
 
 OPTIMIZERS = ("AdamW", "SGD")
 LONG, SHORT = 20, 4  # calls in a burst
@@ -31,7 +31,7 @@ COLUMNS = ("step", "host", "operator", "counting", "Python", "GPU", "cold GPU")
 
 
 def parts_of(kind: str, device: str) -> dict[str, Callable[[], object]]:
-    """A whole step, its fused operator alone, and AdamW's counting alone."""
+    """Functions that run a whole step, only its fused operator, and only the addition to AdamW's step numbers."""
     import torch
     from device_cases import many_parameters
 
@@ -52,7 +52,7 @@ def parts_of(kind: str, device: str) -> dict[str, Callable[[], object]]:
 
 
 def burst(call: Callable[[], object], synchronize: Callable[[], None], calls: int) -> tuple[float, float]:
-    """Milliseconds for a call: until the last one has returned, and until the device has finished."""
+    """Milliseconds per call, until the last one has returned, and until the device has finished."""
     synchronize()
     begin = time.perf_counter()
     for _ in range(calls):
@@ -63,6 +63,7 @@ def burst(call: Callable[[], object], synchronize: Callable[[], None], calls: in
 
 
 def clock_during(call: Callable[[], object], synchronize: Callable[[], None]) -> str:
+    """The clock in MHz that nvidia-smi reports while `call` runs again and again; empty without nvidia-smi."""
     if shutil.which("nvidia-smi") is None:
         return ""
     answer = []
@@ -111,13 +112,10 @@ def main() -> None:
         return
     print(f"| optimizer | device | {' | '.join(COLUMNS)} | cold MHz |\n|{'---|' * (len(COLUMNS) + 3)}")
     for kind in options.optimizers:
-        runs: dict[str, list[dict]] = {device: [] for device in options.devices.split(",")}
-        for _ in range(options.processes):
-            for device, results in runs.items():
-                results.append(run_child(__file__, device, "--optimizers", kind, "--rounds", options.rounds))
+        runs = take_turns(__file__, options.devices.split(","), options.processes, kind, "--optimizers", kind, "--rounds", options.rounds)
         for device, results in runs.items():
             cells = [f"{statistics.median(sum((one[name] for one in results), [])):.3f}" for name in COLUMNS]
-            clocks = ", ".join(one["cold MHz"][0] for one in results)
+            clocks = ", ".join(filter(None, (one["cold MHz"][0] for one in results)))
             print(f"| {kind} | {device} | {' | '.join(cells)} | {clocks} |", flush=True)
 
 

@@ -226,7 +226,7 @@ def main() -> int:
     for process in range(1, options.processes + 1):
         failed |= run_process(chosen, devices, options, all_times, process == options.processes)
         if options.processes > 1:
-            print(f"processes {process} of {options.processes} have ended", file=sys.stderr, flush=True)
+            print(f"process {process} of {options.processes} for each device has ended", file=sys.stderr, flush=True)
     return int(failed)
 
 
