@@ -96,7 +96,7 @@ std::vector<Tile> unit_tiles_of(const DeviceParameters& device, ElementType type
     return tiles;
 }
 
-/// The variants of a family on matrix units: for each dtype, those with ordinary and those with wide tiles.
+/// The kernels of a family that use matrix units, by dtype and by whether their tiles are wide.
 template <class Variant, class WideVariant>
 struct UnitVariants {
     std::span<const Variant> float16, bfloat16;

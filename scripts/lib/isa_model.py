@@ -56,8 +56,8 @@ def loops_of(blocks):
             target = re.match(r"s_c?branch\w*\s+(BB\d+)", instruction)
             if target and index.get(target.group(1), i + 1) <= i:
                 ends[index[target.group(1)]] = i
-    # Compilers may place the block that ends a loop between the parts of its body. Two branches back then span ranges that overlap, but
-    # a loop that starts within another one belongs to it as a whole.
+    # A compiler may place the block that repeats a loop in the middle of the loop's body, where an inner loop starts. The ranges of
+    # the two then overlap. A loop that starts in another one is nested in it, so the outer range is extended to the inner one's end.
     for first in sorted(ends, reverse=True):
         for start in sorted(ends):
             if first < start <= ends[first]:

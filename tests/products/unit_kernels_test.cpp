@@ -139,7 +139,7 @@ struct Product {
     }
 };
 
-/// Parameters: whether the numbers of a row of A, and of a column of B, are adjacent in memory.
+/// Parameters: whether A is contiguous along k, and whether B is.
 class UnitProducts : public UnitKernels, public testing::WithParamInterface<std::tuple<bool, bool>> {
   protected:
     static Operand operand(ElementType type, std::uint32_t outer, std::uint32_t k, const Layout& layout,

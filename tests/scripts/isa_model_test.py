@@ -114,7 +114,7 @@ class Loops(unittest.TestCase):
         blocks = blocks_of(disassembled(
             ["s_mov_b32 s9, 0"],
             ["v_fma_f32 v1, v2, v3, v4"],
-            ["v_mov_b32_e32 v1, v2", "s_cbranch_scc1 BB1", "s_cbranch_scc0 BB5"],  # the end of the outer and the start of the inner loop
+            ["v_mov_b32_e32 v1, v2", "s_cbranch_scc1 BB1", "s_cbranch_scc0 BB5"],  # repeats the outer loop; the middle one starts here
             ["v_fma_f32 v1, v2, v3, v4", "s_cbranch_scc0 BB3"],
             ["v_fma_f32 v1, v2, v3, v4", "s_branch BB2"],
             ["s_endpgm"],

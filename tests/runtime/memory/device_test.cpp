@@ -252,8 +252,8 @@ class GuardPagesTest : public MemoryTest {
     void SetUp() override {
         if (!first_device().can.external_host_memory || first_device().type != DeviceType::cpu)
             GTEST_SKIP() << "guard pages need a CPU driver, and " << first_device().name << " is not one";
-        // A block that is released is filled with poison, which crashes while a launch keeps its pages
-        // read-only.
+        // In poison mode, the allocator overwrites a block when it is released. That would crash here,
+        // because a test releases a block whose pages are still write-protected.
         environment.set("REKINDLE_POISON", "0");
         device = open();
     }

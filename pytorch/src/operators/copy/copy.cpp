@@ -48,7 +48,7 @@ std::uint64_t word_of(std::uint64_t addresses_and_sizes) {
     return std::uint64_t{1} << std::countr_zero(addresses_and_sizes | widest);
 }
 
-/// Launches a kernel on the iterator's operands. joined: how many of their elements are one in `layout`.
+/// Launches a kernel on the iterator's operands. `layout` treats `joined` of their elements as one.
 template <class P>
 void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator,
                   const OperandLayout& layout, std::int64_t joined, P p, std::span<const Access> accesses) {

@@ -21,9 +21,9 @@ class OperandLayout {
     /// scalar). Throws c10::NotImplementedError for more than eight dimensions.
     OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands);
 
-    /// Treats adjacent elements as one wider element, as many as the strides and the row length allow: a
-    /// power of two, at most `most`. Returns this number, which is 1 if nothing can be joined. The caller
-    /// makes sure that all addresses are aligned for `most` elements. Every operand must have memory.
+    /// Treats groups of adjacent elements as one wider element. The groups are as large as the strides and
+    /// the row length allow: a power of two, at most `most`. Returns their size, 1 if nothing can be joined.
+    /// Every operand must have memory, and its address must be aligned for `most` elements.
     std::int64_t join(std::int64_t most);
 
     Kind kind() const { return kind_; }
@@ -61,7 +61,7 @@ class OperandLayout {
 
   private:
     std::span<const std::int64_t> block() const;
-    /// Whether every operand's rows consist of whole groups of `count` adjacent elements.
+    /// Whether groups of `count` adjacent elements fill every operand's rows without a remainder.
     bool can_join(std::int64_t count) const;
 
     Kind kind_ = Kind::contiguous;

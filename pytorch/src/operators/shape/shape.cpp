@@ -31,8 +31,8 @@ namespace {
 
 // --- cat
 
-/// Contiguous tensors that follow each other in one storage. Memory already holds their concatenation along
-/// the first dimension, so Cat can copy them all at once.
+/// Contiguous tensors that follow each other in one storage. They already lie in memory as torch.cat along
+/// the first dimension arranges them, so one copy moves them all.
 class Run {
   public:
     explicit Run(const at::Tensor& first) : first_(first), end_(first.storage_offset() + first.numel()) {}
